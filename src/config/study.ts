@@ -1,0 +1,95 @@
+import type { FlagValue } from '../search-space/assignment.ts';
+import type { Constraint } from '../search-space/constraints.ts';
+
+export type ScoreKind = 'relative' | 'time' | 'tokens';
+
+/** Where the server lives and how it is started. Exactly one of `unit` and `command`. */
+export interface TargetConfig {
+  /** ssh alias or user@host; absent for this machine. */
+  readonly ssh?: string;
+  /** systemd unit name (`sglang.service`). */
+  readonly unit?: string;
+  /** Path of a unit file on disk: its command is run as a local process on this machine. */
+  readonly unitFile?: string;
+  /** Launch command as argv. */
+  readonly command?: readonly string[];
+  /** Words that replace the program of the unit's command (`python3 -m sglang.launch_server`), e.g. to run a simulated server with production's flags. */
+  readonly program?: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly workingDirectory?: string;
+  readonly baseUrl: string;
+  /** Name of the environment variable that holds the API key, so that no key stands in a file. */
+  readonly apiKeyEnv?: string;
+}
+
+export interface WorkloadConfig {
+  /** `code`, `chat`, `long-context` (bundled natural prompts), `fixed-token`, `random-ids`, or a file path. */
+  readonly prompts: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly ignoreEos: boolean;
+  readonly api: 'native' | 'openai-completions' | 'openai-chat';
+  /** Requests per point; default max(4, 2 x concurrency). */
+  readonly requests?: number;
+  readonly seed: number;
+  /** Token id of `fixed-token` prompts. */
+  readonly tokenId: number;
+}
+
+export interface MeasureConfig {
+  /** Load runs per concurrency within one launch. */
+  readonly repeats: number;
+  readonly warmUp: { readonly requests?: number };
+  readonly requestTimeoutSeconds: number;
+  readonly pointTimeoutSeconds: number;
+  readonly stallSeconds: number;
+}
+
+/** Start limits: `stall` without any new log line, `total` at most. */
+export interface StartConfig {
+  readonly stallSeconds: number;
+  readonly totalSeconds: number;
+  readonly stopSeconds: number;
+}
+
+export interface BaselineExpectation {
+  readonly workload: WorkloadConfig;
+  readonly throughput: 'whole-run' | 'steady';
+  /** Concurrency to output tokens per second. */
+  readonly values: ReadonlyMap<number, number>;
+  readonly toleranceFraction: number;
+}
+
+/** `p99_ttft_ms <= 4000`, `worst_concurrency >= 0.90`, with the text it was written as. */
+export interface Limit {
+  readonly text: string;
+  readonly metric: string;
+  readonly operator: '<=' | '>=';
+  readonly value: number;
+}
+
+export interface BudgetConfig {
+  /** Local time of day, `HH:MM`. */
+  readonly until?: string;
+  readonly hours?: number;
+  readonly launches?: number;
+}
+
+/** A study file, validated, defaults filled in. */
+export interface Study {
+  readonly name: string;
+  /** File it was read from. */
+  readonly path: string;
+  readonly target: TargetConfig;
+  /** Concurrency to share, ascending, shares sum to 1. */
+  readonly profile: ReadonlyMap<number, number>;
+  readonly objective: { readonly score: ScoreKind; readonly limits: readonly Limit[] };
+  readonly workload: WorkloadConfig;
+  readonly measure: MeasureConfig;
+  readonly start: StartConfig;
+  /** In file order; names normalised (no dashes in front, no underscores). */
+  readonly parameters: ReadonlyMap<string, readonly FlagValue[]>;
+  readonly constraints: readonly Constraint[];
+  readonly baseline: { readonly expect?: BaselineExpectation };
+  readonly budget: BudgetConfig;
+}

@@ -1,0 +1,80 @@
+/** Distribution of one latency: ms, with the number of samples it rests on. */
+export interface Distribution {
+  readonly n: number;
+  readonly mean: number;
+  readonly median: number;
+  readonly p90: number;
+  readonly p95: number;
+  readonly p99: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** A remark on a measurement; formatted in report/, with advice. */
+export interface Mark {
+  readonly code: MarkCode;
+  readonly facts: Readonly<Record<string, string | number | boolean>>;
+}
+
+export type MarkCode =
+  /** Fewer than three waves of requests: whole-run throughput is used. */
+  | 'too-short'
+  /** Fewer requests were decoding than were in flight: bound by the server. */
+  | 'server-bound'
+  /** The prompt is the same every time, the prefix cache may answer it. */
+  | 'cacheable-prompts'
+  | 'prefix-cache-hits'
+  | 'short-answers'
+  | 'failed-requests'
+  | 'estimated-tokens'
+  | 'broken-invariant'
+  | 'client-limited'
+  | 'not-flushed'
+  | 'unsettled-warm-up'
+  /** Whole-run figure of a table measured elsewhere. */
+  | 'imported'
+  /** The running limit that the server reports is below the concurrency. */
+  | 'above-running-limit'
+  | 'simulated'
+  | 'foreign-requests'
+  | 'partial';
+
+/**
+ * Everything computed from one measurement (one load run at one concurrency).
+ * Throughputs in output tokens per second of the server's time.
+ */
+export interface PointMetrics {
+  readonly concurrency: number;
+  readonly requests: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly failureFraction: number;
+  /** Share of completed requests that ended before the requested length. */
+  readonly shortFraction: number;
+  readonly outputTokens: number;
+  readonly promptTokens: number;
+  readonly cachedTokens: number | null;
+  readonly durationSeconds: number;
+  /** Output tokens of completed requests / time from first send to last end. */
+  readonly wholeRunTokensPerSecond: number;
+  /** Tokens arriving in the steady window / its length; null if there is no such window. */
+  readonly steadyTokensPerSecond: number | null;
+  /** [start, end] ms from the start of the run. */
+  readonly steadyWindowMs: readonly [number, number] | null;
+  /** What the score uses: steady if there is one and the run has at least three waves, else whole-run. */
+  readonly outputTokensPerSecond: number;
+  readonly throughputKind: 'steady' | 'whole-run';
+  readonly requestsPerSecond: number;
+  /** Mean over requests of tokens after the first / decode time, tokens per second. */
+  readonly perRequestTokensPerSecond: number | null;
+  /** Little's law: aggregate / per-request speed = requests decoding at a time. */
+  readonly decodingConcurrency: number | null;
+  readonly ttftMs: Distribution | null;
+  readonly itlMs: Distribution | null;
+  readonly tpotMs: Distribution | null;
+  readonly e2eMs: Distribution | null;
+  /** Output tokens per verify step, bonus token included; null without verify counts. */
+  readonly acceptLength: number | null;
+  readonly tokensFrom: 'server' | 'estimated';
+  readonly marks: readonly Mark[];
+}

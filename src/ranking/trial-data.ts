@@ -1,0 +1,26 @@
+import type { Assignment } from '../search-space/assignment.ts';
+
+/** One measurement as the ranking sees it. */
+export interface CellSample {
+  /** Launch it came from: variance between launches is kept apart from variance within one. */
+  readonly launchId: number;
+  readonly outputTokensPerSecond: number;
+  readonly throughputKind: 'steady' | 'whole-run';
+  readonly tokensFrom: 'server' | 'estimated';
+  /** Metrics that limits may name, e.g. `p99_ttft_ms`. */
+  readonly metrics: Readonly<Record<string, number>>;
+  /** Why this sample may not be ranked (mark codes such as `broken-invariant`), empty if it may. */
+  readonly barredBy: readonly string[];
+  readonly shortFraction: number;
+}
+
+/** One trial with all its measurements, by concurrency. */
+export interface TrialData {
+  readonly trial: number;
+  readonly assignment: Assignment;
+  readonly isBaseline: boolean;
+  readonly state: 'completed' | 'partial' | 'infeasible' | 'failed';
+  /** What happened where it is not completed. */
+  readonly reason?: string;
+  readonly cells: ReadonlyMap<number, readonly CellSample[]>;
+}
