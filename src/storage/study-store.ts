@@ -45,16 +45,20 @@ export interface LaunchStart {
   readonly logPath: string;
 }
 
+/** What is known once a real completion came back. */
+export interface LaunchReady {
+  readonly readySeconds: number;
+  /** What the server says it runs, flattened; null = unknown. */
+  readonly effective: Readonly<Record<string, unknown>> | null;
+  readonly sglangVersion: string | null;
+}
+
 export interface LaunchEnd {
   readonly state: 'completed' | 'crashed' | 'not-ready' | 'interrupted' | 'failed';
   readonly cause: string | null;
   readonly message: string | null;
-  readonly readySeconds: number | null;
   readonly exitCode: number | null;
   readonly exitSignal: string | null;
-  /** What the server says it runs, flattened; null = unknown. */
-  readonly effective: Readonly<Record<string, unknown>> | null;
-  readonly sglangVersion: string | null;
   readonly logTail: readonly string[];
 }
 
@@ -105,6 +109,9 @@ export interface StudyStore extends Disposable {
     reason: string | null,
   ): void;
   startLaunch(launch: LaunchStart): number;
+  launchReady(launchId: number, ready: LaunchReady): void;
+  /** Ends the launches that a killed sweep left open as `interrupted`; returns how many. */
+  interruptOpenLaunches(studyId: number): number;
   endLaunch(launchId: number, end: LaunchEnd): void;
   /** Refuses non-finite or zero throughput, and a launch that was never ready. */
   addMeasurement(measurement: NewMeasurement): number;
