@@ -39,6 +39,10 @@ export interface WorkloadConfig {
 export interface MeasureConfig {
   /** Load runs per concurrency within one launch. */
   readonly repeats: number;
+  /** Trials that get further launches after the first, interleaved with the baseline; default 2. */
+  readonly finalists: number;
+  /** Launches of each finalist and of the baseline in the end, the first included; default 3. */
+  readonly launches: number;
   readonly warmUp: { readonly requests?: number };
   readonly requestTimeoutSeconds: number;
   readonly pointTimeoutSeconds: number;
