@@ -22,5 +22,7 @@ export interface TrialData {
   readonly state: 'completed' | 'partial' | 'infeasible' | 'failed';
   /** What happened where it is not completed. */
   readonly reason?: string;
+  /** Concurrencies at which a launch died under load; with weight there it cannot win (A15). */
+  readonly crashedAt?: readonly number[];
   readonly cells: ReadonlyMap<number, readonly CellSample[]>;
 }

@@ -60,6 +60,24 @@ export interface LaunchEnd {
   readonly exitCode: number | null;
   readonly exitSignal: string | null;
   readonly logTail: readonly string[];
+  /** Concurrency under load when the server ended by itself; a crash there bars the trial there. */
+  readonly crashedAtConcurrency?: number | null;
+}
+
+/** A launch as stored. `imported`: measured elsewhere, `source` says where it was read from. */
+export interface StoredLaunch extends Omit<LaunchEnd, 'state'> {
+  readonly id: number;
+  readonly trialId: number;
+  readonly kind: 'started' | 'imported';
+  readonly source: string | null;
+  readonly startedAtMs: number;
+  readonly argv: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly logPath: string;
+  readonly versions: Readonly<Record<string, string>>;
+  readonly seed: number;
+  /** `running`: it has not ended, or its end was never recorded (the tuner was killed). */
+  readonly state: LaunchEnd['state'] | 'running';
 }
 
 export interface NewMeasurement {
@@ -76,6 +94,28 @@ export interface NewMeasurement {
   readonly conditions: Readonly<Record<string, string | number | boolean | null>>;
 }
 
+export interface StoredMeasurement extends Omit<NewMeasurement, 'records'> {
+  readonly id: number;
+}
+
+/** One request of a measurement as stored: its moments and counts, without the chunk arrays. */
+export interface StoredRequest extends Omit<RequestRecord, 'chunkAtMs' | 'chunkTokens'> {
+  /** Chunks that brought output. */
+  readonly chunks: number;
+}
+
+/** Measurements made elsewhere, kept as one imported launch. */
+export interface ImportedLaunch {
+  readonly trialId: number;
+  /** Shown to users: the file's name. */
+  readonly source: string;
+  /** Hash of the content: the same content is stored once per trial. */
+  readonly sourceHash: string;
+  readonly importedAtMs: number;
+  readonly metrics: readonly PointMetrics[];
+  readonly conditions: Readonly<Record<string, string | number | boolean | null>>;
+}
+
 export interface MeasurementKey {
   readonly round: number;
   readonly concurrency: number;
@@ -87,9 +127,13 @@ export interface MeasurementKey {
  * or nothing. One writer, any number of readers. Secrets never reach it: callers redact first.
  */
 export interface StudyStore extends Disposable {
+  /** What a user should know about how the file was opened (network file system). */
+  readonly notices: readonly string[];
   studies(): readonly StoredStudy[];
   findStudy(name: string): StoredStudy | undefined;
   createStudy(identity: StudyIdentity, createdAtMs: number): StoredStudy;
+  /** Replaces what identifies a study, after `compareIdentity` found nothing that forbids it. */
+  updateStudy(studyId: number, identity: StudyIdentity): StoredStudy;
   /** Adds what is new and keeps what is there (by assignment); returns all, by number. */
   planTrials(
     studyId: number,
@@ -109,15 +153,41 @@ export interface StudyStore extends Disposable {
     reason: string | null,
   ): void;
   startLaunch(launch: LaunchStart): number;
+  /** Records readiness; without it no measurement of this launch is accepted. */
+  launchReady(launchId: number, ready: LaunchReady): void;
   launchReady(launchId: number, ready: LaunchReady): void;
   /** Ends the launches that a killed sweep left open as `interrupted`; returns how many. */
   interruptOpenLaunches(studyId: number): number;
   endLaunch(launchId: number, end: LaunchEnd): void;
-  /** Refuses non-finite or zero throughput, and a launch that was never ready. */
+  /** Marks launches left open by a killed tuner as `interrupted`; returns how many. */
+  closeOpenLaunches(studyId: number): number;
+  /** By id, which is the order of starting. */
+  launches(studyId: number): readonly StoredLaunch[];
+  /**
+   * Stores one measurement with its requests.
+   *
+   * @throws RefusedMeasurementError for zero or non-finite figures, a launch that was never ready,
+   *   and a key that is already measured.
+   */
   addMeasurement(measurement: NewMeasurement): number;
+  /** Stores imported measurements; `added` is false when this content was imported before. */
+  addImported(launch: ImportedLaunch): { readonly launchId: number; readonly added: boolean };
+  /** Makes this trial the baseline, numbered 0. @throws UserError when another one is. */
+  setBaseline(trialId: number): void;
+  /** By id, which is the order of measuring. */
+  measurements(studyId: number): readonly StoredMeasurement[];
+  requests(measurementId: number): readonly StoredRequest[];
   measuredKeys(trialId: number): readonly MeasurementKey[];
   /** All trials that have measurements or ended without, for ranking. */
   trialData(studyId: number): readonly TrialData[];
   setStudyMeta(studyId: number, key: string, value: unknown): void;
+  /** Undefined when the key was never set. */
   studyMeta(studyId: number, key: string): unknown;
+  /** What SQLite's integrity and foreign key checks find; empty when all is well. */
+  integrityProblems(): readonly string[];
+}
+
+/** A measurement that may not be kept: the point failed (field report D16). */
+export class RefusedMeasurementError extends Error {
+  override readonly name = 'RefusedMeasurementError';
 }
