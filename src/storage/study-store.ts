@@ -45,14 +45,6 @@ export interface LaunchStart {
   readonly logPath: string;
 }
 
-/** What is known once a real completion came back. */
-export interface LaunchReady {
-  readonly readySeconds: number;
-  /** What the server says it runs, flattened; null = unknown. */
-  readonly effective: Readonly<Record<string, unknown>> | null;
-  readonly sglangVersion: string | null;
-}
-
 export interface LaunchEnd {
   readonly state: 'completed' | 'crashed' | 'not-ready' | 'interrupted' | 'failed';
   readonly cause: string | null;
@@ -65,7 +57,7 @@ export interface LaunchEnd {
 }
 
 /** A launch as stored. `imported`: measured elsewhere, `source` says where it was read from. */
-export interface StoredLaunch extends Omit<LaunchEnd, 'state'> {
+export interface StoredLaunch extends Omit<LaunchEnd, 'state'>, Omit<LaunchReady, 'readySeconds'> {
   readonly id: number;
   readonly trialId: number;
   readonly kind: 'started' | 'imported';
@@ -76,6 +68,8 @@ export interface StoredLaunch extends Omit<LaunchEnd, 'state'> {
   readonly logPath: string;
   readonly versions: Readonly<Record<string, string>>;
   readonly seed: number;
+  /** Null: it was never ready. */
+  readonly readySeconds: number | null;
   /** `running`: it has not ended, or its end was never recorded (the tuner was killed). */
   readonly state: LaunchEnd['state'] | 'running';
 }
@@ -155,12 +149,9 @@ export interface StudyStore extends Disposable {
   startLaunch(launch: LaunchStart): number;
   /** Records readiness; without it no measurement of this launch is accepted. */
   launchReady(launchId: number, ready: LaunchReady): void;
-  launchReady(launchId: number, ready: LaunchReady): void;
   /** Ends the launches that a killed sweep left open as `interrupted`; returns how many. */
   interruptOpenLaunches(studyId: number): number;
   endLaunch(launchId: number, end: LaunchEnd): void;
-  /** Marks launches left open by a killed tuner as `interrupted`; returns how many. */
-  closeOpenLaunches(studyId: number): number;
   /** By id, which is the order of starting. */
   launches(studyId: number): readonly StoredLaunch[];
   /**
