@@ -43,6 +43,18 @@ export interface LaunchStart {
   readonly argv: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly logPath: string;
+  /** Versions known before the start, e.g. of kernel packages and the driver. */
+  readonly versions?: Readonly<Record<string, string>>;
+  /** Seed of prompts and order; the study's seed where it is not given. */
+  readonly seed?: number;
+}
+
+/** What is known once a real completion came back; measurements are accepted from then on. */
+export interface LaunchReady {
+  readonly readySeconds: number;
+  /** What the server says it runs, flattened; null = unknown. */
+  readonly effective: Readonly<Record<string, unknown>> | null;
+  readonly sglangVersion: string | null;
 }
 
 export interface LaunchEnd {
@@ -147,6 +159,7 @@ export interface StudyStore extends Disposable {
     reason: string | null,
   ): void;
   startLaunch(launch: LaunchStart): number;
+  /** Records readiness; without it no measurement of this launch is accepted. */
   /** Records readiness; without it no measurement of this launch is accepted. */
   launchReady(launchId: number, ready: LaunchReady): void;
   /** Ends the launches that a killed sweep left open as `interrupted`; returns how many. */
