@@ -1,0 +1,102 @@
+import { assignmentText } from '../report/assignment-text.ts';
+import type { StudyEvent } from '../study/events.ts';
+
+/** What a sweep has done so far, as far as the live view shows it. */
+interface Progress {
+  launch: number;
+  launchesLeft: number;
+  current: string;
+  phase: string;
+  startedAtMs: number;
+}
+
+/**
+ * Turns the events of a sweep into lines for the terminal.
+ *
+ * Lines that stay (a launch, a measurement, the end of a trial) go to `line`; the passing state
+ * (stage of a start, progress of a load run) goes to `live`, which a terminal overwrites and a
+ * pipe leaves out.
+ */
+export function progressPrinter(
+  line: (text: string) => void,
+  live: (text: string) => void,
+  nowMs: () => number,
+): (event: StudyEvent) => void {
+  const progress: Progress = {
+    launch: 0,
+    launchesLeft: 0,
+    current: '',
+    phase: '',
+    startedAtMs: nowMs(),
+  };
+  return (event) => {
+    const text = lineOf(event, progress);
+    if (text !== undefined) line(text);
+    live(liveText(event, progress, nowMs()));
+  };
+}
+
+function lineOf(event: StudyEvent, progress: Progress): string | undefined {
+  switch (event.type) {
+    case 'planned': {
+      const kept = event.kept === 0 ? '' : `, ${String(event.kept)} measurements kept`;
+      return `${String(event.trials)} trials, ${String(event.launches)} launches to go${kept}`;
+    }
+    case 'cleaned-up':
+      return event.ended.length === 0
+        ? undefined
+        : `ended what an interrupted sweep left: ${event.ended.join(', ')}`;
+    case 'launch-started':
+      Object.assign(progress, {
+        launch: event.launch,
+        launchesLeft: event.launchesLeft,
+        current: trialName(event),
+        phase: 'starting',
+      });
+      return `launch ${String(event.launch)}  ${trialName(event)}${event.round === 0 ? '' : `  (launch ${String(event.round + 1)} of this trial)`}`;
+    case 'ready':
+      return `    ready after ${event.seconds.toFixed(1)} s`;
+    case 'measured': {
+      const { metrics } = event;
+      const change = event.changeFraction === null ? '' : `  ${signedPercent(event.changeFraction)}`;
+      const speed = metrics.outputTokensPerSecond.toFixed(1).padStart(8);
+      const marks = metrics.marks.map((mark) => mark.code).join(', ');
+      return `    C=${String(event.concurrency).padEnd(4)}${speed} tok/s${change}${marks === '' ? '' : `  [${marks}]`}`;
+    }
+    case 'trial-ended':
+      return event.state === 'completed' ? undefined : `    ${event.state}: ${event.reason ?? ''}`;
+    case 'finalists':
+      return event.trials.length === 0
+        ? 'no trial is above the baseline: nothing to confirm'
+        : `finalists: ${event.trials.map((trial) => `#${String(trial)}`).join(', ')}, confirmed beside the baseline`;
+    case 'notice':
+      return event.text;
+    case 'stage':
+    case 'measuring':
+    case 'load':
+      return undefined;
+  }
+}
+
+function liveText(event: StudyEvent, progress: Progress, nowMs: number): string {
+  if (event.type === 'stage') progress.phase = event.stage;
+  if (event.type === 'measuring') {
+    progress.phase = `${event.phase === 'measure' ? 'measuring' : 'warming up'} C=${String(event.concurrency)}`;
+  }
+  if (event.type === 'load') {
+    const { ended, total, failed } = event.progress;
+    progress.phase = `C=${String(event.concurrency)} ${String(ended)}/${String(total)} requests${failed === 0 ? '' : `, ${String(failed)} failed`}`;
+  }
+  const elapsed = Math.round((nowMs - progress.startedAtMs) / 1000);
+  return `  ${progress.current}  ${progress.phase}  |  ${String(progress.launchesLeft)} launches left  |  ${String(elapsed)} s`;
+}
+
+function trialName(event: StudyEvent & { readonly type: 'launch-started' }): string {
+  return event.isBaseline
+    ? 'baseline'
+    : `#${String(event.trial)} ${assignmentText(event.assignment)}`;
+}
+
+function signedPercent(fraction: number): string {
+  return `${fraction < 0 ? '-' : '+'}${Math.abs(fraction * 100).toFixed(1)} %`;
+}

@@ -1,0 +1,58 @@
+import type { LoadProgress } from '../load/load-run.ts';
+import type { PointMetrics } from '../metrics/point-metrics.ts';
+import type { Assignment } from '../search-space/assignment.ts';
+
+/** What a sweep tells whoever watches it. Facts only; sentences are made by the watcher. */
+export type StudyEvent =
+  | {
+      readonly type: 'planned';
+      readonly trials: number;
+      readonly launches: number;
+      /** Measurements that an earlier, interrupted run already finished. */
+      readonly kept: number;
+    }
+  | { readonly type: 'cleaned-up'; readonly ended: readonly string[] }
+  | {
+      readonly type: 'launch-started';
+      readonly trial: number;
+      readonly assignment: Assignment;
+      readonly isBaseline: boolean;
+      readonly round: number;
+      readonly launch: number;
+      /** Launches of the plan as known now, this one included. */
+      readonly launchesLeft: number;
+    }
+  | { readonly type: 'stage'; readonly trial: number; readonly stage: string }
+  | { readonly type: 'ready'; readonly trial: number; readonly seconds: number }
+  | {
+      readonly type: 'measuring';
+      readonly trial: number;
+      readonly concurrency: number;
+      readonly repeat: number;
+      readonly phase: 'warm-up' | 'measure';
+    }
+  | {
+      readonly type: 'load';
+      readonly trial: number;
+      readonly concurrency: number;
+      readonly progress: LoadProgress;
+    }
+  | {
+      readonly type: 'measured';
+      readonly trial: number;
+      readonly isBaseline: boolean;
+      readonly concurrency: number;
+      readonly repeat: number;
+      readonly metrics: PointMetrics;
+      /** Against the baseline's mean at this concurrency; null for the baseline itself. */
+      readonly changeFraction: number | null;
+    }
+  | {
+      readonly type: 'trial-ended';
+      readonly trial: number;
+      readonly state: 'completed' | 'partial' | 'infeasible' | 'failed';
+      readonly cause: string | null;
+      readonly reason: string | null;
+    }
+  | { readonly type: 'finalists'; readonly trials: readonly number[] }
+  | { readonly type: 'notice'; readonly text: string };

@@ -1,0 +1,262 @@
+import { UserError } from '../errors.ts';
+import type { Study } from '../config/study.ts';
+import { mean } from '../metrics/statistics.ts';
+import type { FailureCause } from '../sglang/failure-causes.ts';
+import type { LaunchRequest, RunningServer } from '../server/target.ts';
+import type { MeasurementKey, StoredStudy, StoredTrial } from '../storage/study-store.ts';
+import type { Budget } from './budget.ts';
+import { chooseFinalists } from './finalists.ts';
+import { keysOfRound, missingKeys } from './keys.ts';
+import { type LaunchDeps, type LaunchJob, type LaunchOutcome, runLaunch } from './run-launch.ts';
+import type { ServerFacts } from './services.ts';
+
+/** Launches given to one round of a trial while the environment, not the flags, is at fault. */
+const ATTEMPTS_PER_ROUND = 2;
+
+/** Environment failures in a row, over trials, that end the sweep: the rest would fail too. */
+const BROKEN_AFTER_FAILURES = 3;
+
+/** How a trial's assignment becomes a launch. */
+export interface LaunchBuilder {
+  build(trial: StoredTrial, launchNumber: number): Pick<LaunchJob, 'request' | 'shown'>;
+  /** Compares what was asked with what the server runs; returns what is stored. */
+  effective(
+    trial: StoredTrial,
+    facts: ServerFacts,
+    server: RunningServer,
+    request: LaunchRequest,
+  ): Readonly<Record<string, unknown>> | null;
+}
+
+export interface SweepDeps extends LaunchDeps {
+  readonly study: Study;
+  readonly stored: StoredStudy;
+  readonly builder: LaunchBuilder;
+  readonly budget: Budget;
+  /** Compares the first baseline launch with recorded numbers; throws UserError on a mismatch. */
+  readonly checkBaseline?: (facts: ServerFacts, signal: AbortSignal) => Promise<void>;
+}
+
+/** Why the sweep stopped launching. */
+export type SweepEnd =
+  | { readonly state: 'finished' }
+  | { readonly state: 'budget-spent'; readonly launchesLeft: number }
+  | { readonly state: 'broken-environment'; readonly reason: string };
+
+/**
+ * Runs what is left of a study: the baseline, each trial, then further launches of the finalists
+ * and the baseline, interleaved, the baseline last.
+ *
+ * What is measured already is kept, whoever measured it; a sweep that was killed continues with
+ * the same call. Throws UserError when the baseline itself cannot be measured.
+ */
+export async function runStudy(deps: SweepDeps, signal: AbortSignal): Promise<SweepEnd> {
+  const sweep = new Sweep(deps, signal);
+  const [baseline, ...others] = deps.store
+    .trials(deps.stored.id)
+    .filter((trial) => trial.isBaseline || trial.state !== 'skipped');
+  if (baseline?.isBaseline !== true) throw new Error('trial 0 is not the baseline');
+
+  const { finalists: finalistCount, launches } = deps.study.measure;
+  const reserved = (finalistCount + 1) * (launches - 1);
+  const searched = await sweep.round([baseline, ...others], 0, reserved);
+  if (searched?.state === 'broken-environment') return searched;
+  // A search that the budget cut short still gets its best trials confirmed.
+  const finalists = sweep.finalists(searched === undefined);
+  for (let round = 1; round < launches && finalists.length > 0; round += 1) {
+    const confirmed = await sweep.round([...rotate(finalists, round), baseline], round, 0);
+    if (confirmed !== undefined) return confirmed;
+  }
+  return searched ?? { state: 'finished' };
+}
+
+/** State of one call of runStudy; everything that must survive it is in the store. */
+class Sweep {
+  readonly #deps: SweepDeps;
+  readonly #signal: AbortSignal;
+  #launches = 0;
+  #failuresInARow = 0;
+
+  constructor(deps: SweepDeps, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#signal = signal;
+  }
+
+  /** One launch for each trial that has measurements missing; defined when the sweep must end. */
+  async round(
+    trials: readonly StoredTrial[],
+    round: number,
+    reserved: number,
+  ): Promise<SweepEnd | undefined> {
+    for (const [index, trial] of trials.entries()) {
+      if (this.#isOver(trial, round)) continue;
+      const left = this.#launchesLeft(trials.slice(index), round);
+      if (!this.#deps.budget.allowsLaunch(reserved)) {
+        return { state: 'budget-spent', launchesLeft: left };
+      }
+      const end = await this.#measureTrial(trial, round, left);
+      if (end !== undefined) return end;
+    }
+    return undefined;
+  }
+
+  /** Chosen once all trials are in, and stored: a resumed sweep confirms the same trials. */
+  finalists(searchIsOver: boolean): readonly StoredTrial[] {
+    const { store, stored, study, emit } = this.#deps;
+    const known = store.studyMeta(stored.id, 'finalists');
+    const numbers = Array.isArray(known)
+      ? (known as number[])
+      : chooseFinalists(store.trialData(stored.id), study);
+    if (searchIsOver && !Array.isArray(known)) store.setStudyMeta(stored.id, 'finalists', numbers);
+    emit({ type: 'finalists', trials: numbers });
+    const byNumber = new Map(store.trials(stored.id).map((trial) => [trial.number, trial]));
+    return numbers.flatMap((number) => byNumber.get(number) ?? []);
+  }
+
+  async #measureTrial(
+    trial: StoredTrial,
+    round: number,
+    launchesLeft: number,
+  ): Promise<SweepEnd | undefined> {
+    let outcome = await this.#launch(trial, round, launchesLeft);
+    for (let attempt = 1; attempt < ATTEMPTS_PER_ROUND && isEnvironment(outcome); attempt += 1) {
+      this.#deps.emit({
+        type: 'notice',
+        text: `trial ${String(trial.number)}: ${failureText(outcome)}; starting it once more`,
+      });
+      outcome = await this.#launch(trial, round, launchesLeft);
+    }
+    this.#settle(trial, outcome);
+    if (trial.isBaseline && outcome.state !== 'measured') throw baselineError(outcome);
+    this.#failuresInARow = isEnvironment(outcome) ? this.#failuresInARow + 1 : 0;
+    if (this.#failuresInARow < BROKEN_AFTER_FAILURES) return undefined;
+    return { state: 'broken-environment', reason: failureText(outcome) };
+  }
+
+  async #launch(
+    trial: StoredTrial,
+    round: number,
+    launchesLeft: number,
+  ): Promise<LaunchOutcome> {
+    this.#signal.throwIfAborted();
+    const { builder, emit, checkBaseline, budget, clock } = this.#deps;
+    this.#launches += 1;
+    const { request, shown } = builder.build(trial, this.#launches);
+    emit({
+      type: 'launch-started',
+      trial: trial.number,
+      assignment: trial.assignment,
+      isBaseline: trial.isBaseline,
+      round,
+      launch: this.#launches,
+      launchesLeft,
+    });
+    const startedAtMs = clock.nowMs();
+    const first = trial.isBaseline && round === 0;
+    const outcome = await runLaunch(
+      {
+        trial,
+        round,
+        keys: this.#missing(trial, round),
+        request,
+        shown,
+        onReady: (facts, server) => builder.effective(trial, facts, server, request),
+        baselineAt: (concurrency) => this.#baselineAt(concurrency),
+        ...(first && checkBaseline !== undefined ? { beforeMeasuring: checkBaseline } : {}),
+      },
+      this.#deps,
+      this.#signal,
+    );
+    budget.launchTook((clock.nowMs() - startedAtMs) / 1000);
+    return outcome;
+  }
+
+  /** Writes down what the launch says about its trial. */
+  #settle(trial: StoredTrial, outcome: LaunchOutcome): void {
+    const { store, emit } = this.#deps;
+    const verdict = verdictOf(outcome);
+    store.setTrialState(trial.id, verdict.state, verdict.cause, verdict.reason);
+    emit({ type: 'trial-ended', trial: trial.number, ...verdict });
+  }
+
+  #isOver(trial: StoredTrial, round: number): boolean {
+    if (trial.state === 'infeasible' || trial.state === 'partial') return true;
+    return this.#missing(trial, round).length === 0;
+  }
+
+  #missing(trial: StoredTrial, round: number): readonly MeasurementKey[] {
+    const { study, store } = this.#deps;
+    const wanted = keysOfRound(round, [...study.profile.keys()], study.measure.repeats);
+    return missingKeys(wanted, store.measuredKeys(trial.id));
+  }
+
+  #launchesLeft(rest: readonly StoredTrial[], round: number): number {
+    const { study } = this.#deps;
+    const here = rest.filter((trial) => !this.#isOver(trial, round)).length;
+    const rounds = study.measure.launches - 1 - round;
+    return here + Math.max(0, rounds) * (study.measure.finalists + 1);
+  }
+
+  #baselineAt(concurrency: number): number | null {
+    const { store, stored } = this.#deps;
+    const baseline = store.trialData(stored.id).find((trial) => trial.isBaseline);
+    const samples = baseline?.cells.get(concurrency) ?? [];
+    return samples.length === 0
+      ? null
+      : mean(samples.map((sample) => sample.outputTokensPerSecond));
+  }
+}
+
+/** Every round starts with another finalist, so that none always follows the baseline. */
+function rotate<T>(items: readonly T[], by: number): readonly T[] {
+  const at = by % Math.max(1, items.length);
+  return [...items.slice(at), ...items.slice(0, at)];
+}
+
+function failureIn(outcome: LaunchOutcome): FailureCause | undefined {
+  return outcome.state === 'not-ready' || outcome.state === 'crashed' ? outcome.failure : undefined;
+}
+
+function isEnvironment(outcome: LaunchOutcome): boolean {
+  return failureIn(outcome)?.kind === 'environment';
+}
+
+function failureText(outcome: LaunchOutcome): string {
+  return failureIn(outcome)?.message ?? 'the measurement did not end';
+}
+
+function verdictOf(outcome: LaunchOutcome) {
+  switch (outcome.state) {
+    case 'measured':
+      return { state: 'completed', cause: null, reason: null } as const;
+    case 'not-ready': {
+      const { kind, cause, message } = outcome.failure;
+      const state = kind === 'infeasible' ? 'infeasible' : 'failed';
+      return { state, cause, reason: message } as const;
+    }
+    case 'crashed': {
+      const { kind, cause, message } = outcome.failure;
+      const reason = `crashed at ${String(outcome.concurrency)} in flight: ${message}`;
+      return { state: kind === 'environment' ? 'failed' : 'partial', cause, reason } as const;
+    }
+    case 'limit': {
+      const reason = `${LIMIT_TEXT[outcome.why]} at ${String(outcome.concurrency)} in flight`;
+      return { state: 'partial', cause: outcome.why, reason } as const;
+    }
+  }
+}
+
+const LIMIT_TEXT = {
+  completed: 'ended',
+  stalled: 'no output arrived although requests were in flight',
+  deadline: 'the time limit of the measurement passed',
+  failures: 'too many requests failed',
+  interrupted: 'interrupted',
+} as const;
+
+function baselineError(outcome: LaunchOutcome): UserError {
+  const { reason } = verdictOf(outcome);
+  return new UserError(`the baseline could not be measured: ${reason ?? 'unknown reason'}`, {
+    hint: 'nothing else was tried; the log of the launch is beside the database',
+  });
+}

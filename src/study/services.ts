@@ -1,0 +1,47 @@
+import type { LoadProgress } from '../load/load-run.ts';
+import type { PointMetrics } from '../metrics/point-metrics.ts';
+import type { RequestRecord } from '../metrics/request-record.ts';
+
+/** What a ready server says of itself. */
+export interface ServerFacts {
+  readonly version: string | null;
+  /** Served model name, for OpenAI requests. */
+  readonly model: string;
+  /** Server seconds per wall second; 1 unless the server is simulated. */
+  readonly timeScale: number;
+  readonly simulated: boolean;
+  /** `/server_info` as JSON, secrets redacted; null when the server has none. */
+  readonly serverInfo: Readonly<Record<string, unknown>> | null;
+}
+
+/** Asks a server; every method has its own time limit. */
+export interface ServerProbe {
+  /** A real completion of several tokens; rejects when none came. */
+  complete(signal: AbortSignal): Promise<void>;
+  facts(signal: AbortSignal): Promise<ServerFacts>;
+}
+
+/** One measurement to take. */
+export interface PointRequest {
+  readonly facts: ServerFacts;
+  readonly concurrency: number;
+  readonly round: number;
+  readonly repeat: number;
+  readonly signal: AbortSignal;
+  readonly onPhase: (phase: 'warm-up' | 'measure') => void;
+  readonly onProgress: (progress: LoadProgress) => void;
+}
+
+/** `usable` false: the load run hit a limit (`why`); its numbers are kept but never ranked. */
+export interface PointResult {
+  readonly metrics: PointMetrics;
+  readonly records: readonly RequestRecord[];
+  readonly usable: boolean;
+  readonly why: 'completed' | 'stalled' | 'deadline' | 'failures' | 'interrupted';
+  readonly conditions: Readonly<Record<string, string | number | boolean | null>>;
+}
+
+/** Takes measurements with the study's workload. */
+export interface Measurer {
+  measure(request: PointRequest): Promise<PointResult>;
+}
