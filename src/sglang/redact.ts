@@ -9,7 +9,8 @@ const unsetValues = new Set(['', 'none', 'null', 'undefined', 'true', 'false', R
 /** A name before `=` or `:`, quoted as JSON, as a Python literal, escaped, or bare. */
 const namedValue =
   /(?<![\w])(?<!#[\w-]*)(?<name>[A-Za-z_][\w.-]*)(?<sep>\\*["']?\s*[=:]\s*)(?<value>\\*"(?:[^"\\]|\\[^"])*\\*"|'(?:[^'\\]|\\.)*'|[^\s,;)}\]"'&]+)/g;
-const flagValue = /(?<flag>--?[A-Za-z][\w-]*)(?<sep>[ =\t]+)(?<value>"[^"]*"|'[^']*'|(?!-)\S+)/g;
+const flagValue =
+  /(?<![\w-])(?<flag>--?[A-Za-z][\w-]*)(?<sep>[ =\t]+)(?<value>"[^"]*"|'[^']*'|(?!-)\S+)/g;
 /** The same in a printed argv list: `'--api-key', 'x'`. */
 const listedFlagValue =
   /(?<open>["'])(?<flag>--?[A-Za-z][\w-]*)\k<open>(?<sep>\s*,\s*)(?<value>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')/g;
