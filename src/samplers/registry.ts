@@ -1,0 +1,7 @@
+import { gridSampler } from './grid.ts';
+import type { Sampler } from './sampler.ts';
+
+/** Add a sampler here; the study schema and the command line read their choices from the keys. */
+export const samplers = { grid: gridSampler } satisfies Record<string, Sampler>;
+
+export type SamplerName = keyof typeof samplers;
