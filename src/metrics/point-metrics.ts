@@ -65,6 +65,8 @@ export interface PointMetrics {
   readonly outputTokensPerSecond: number;
   readonly throughputKind: 'steady' | 'whole-run';
   readonly requestsPerSecond: number;
+  /** Highest output rate over slices of at least a second; absent where it was not measured. */
+  readonly peakTokensPerSecond?: number;
   /** Mean over requests of tokens after the first / decode time, tokens per second. */
   readonly perRequestTokensPerSecond: number | null;
   /** Little's law: aggregate / per-request speed = requests decoding at a time. */

@@ -1,0 +1,124 @@
+import type { Mark } from './point-metrics.ts';
+
+/** Below this many waves of requests ramp and drain outweigh the steady part (design, score). */
+export const MIN_WAVES = 3;
+/** More short answers than this and two rows do not compare (field report C8: "a few percent"). */
+const SHORT_FRACTION = 0.03;
+/** A shared template and the begin-of-text token hit the cache always; more is an answer from it. */
+const CACHED_FRACTION = 0.05;
+/**
+ * Share of the requests in flight that must be decoding. The reference table has 0.85 and 0.89
+ * by ramp and drain alone (4 and 16 in flight), 0.75 and 0.37 where the server holds back (32, 64).
+ */
+const DECODING_FRACTION = 0.8;
+/** The load generator held its own work back for this long, or used a whole core: it was the limit. */
+const CLIENT_DELAY_MS = 250;
+const CLIENT_CPU_FRACTION = 0.95;
+
+/** What marks are decided from; see PointMetrics for the meaning of each figure. */
+export interface MarkFacts {
+  readonly concurrency: number;
+  readonly plannedRequests: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly shortFraction: number;
+  readonly failureFraction: number;
+  readonly cachedFraction: number | null;
+  readonly decodingConcurrency: number | null;
+  readonly estimatedRequests: number;
+  readonly brokenInvariant: string | undefined;
+  readonly end: string;
+  readonly cacheable: boolean;
+  readonly flushed: boolean | null;
+  readonly settled: boolean | null;
+  readonly timeScale: number;
+  readonly runningLimit: number | null;
+  readonly selfCheck: { readonly eventLoopDelayP99Ms: number; readonly cpuFraction: number } | null;
+}
+
+type Rule = (facts: MarkFacts) => Mark | undefined;
+
+const mark = (condition: boolean, make: () => Mark): Mark | undefined =>
+  condition ? make() : undefined;
+
+const rules: readonly Rule[] = [
+  (f) =>
+    mark(f.plannedRequests < MIN_WAVES * f.concurrency, () => ({
+      code: 'too-short',
+      facts: { waves: rounded(f.plannedRequests / f.concurrency), needed: MIN_WAVES },
+    })),
+  (f) => serverBound(f),
+  (f) => mark(f.cacheable, () => ({ code: 'cacheable-prompts', facts: {} })),
+  (f) =>
+    mark((f.cachedFraction ?? 0) > CACHED_FRACTION, () => ({
+      code: 'prefix-cache-hits',
+      facts: { cachedFraction: rounded(f.cachedFraction ?? 0) },
+    })),
+  (f) =>
+    mark(f.shortFraction > SHORT_FRACTION, () => ({
+      code: 'short-answers',
+      facts: { shortFraction: rounded(f.shortFraction) },
+    })),
+  (f) =>
+    mark(f.failed > 0, () => ({
+      code: 'failed-requests',
+      facts: { failed: f.failed, failureFraction: rounded(f.failureFraction) },
+    })),
+  (f) =>
+    mark(f.estimatedRequests > 0, () => ({
+      code: 'estimated-tokens',
+      facts: { requests: f.estimatedRequests },
+    })),
+  (f) =>
+    mark(f.brokenInvariant !== undefined, () => ({
+      code: 'broken-invariant',
+      facts: { what: f.brokenInvariant ?? '' },
+    })),
+  (f) => clientLimited(f),
+  (f) => mark(f.flushed === false, () => ({ code: 'not-flushed', facts: {} })),
+  (f) => mark(f.settled === false, () => ({ code: 'unsettled-warm-up', facts: {} })),
+  (f) =>
+    mark(f.runningLimit !== null && f.concurrency > f.runningLimit, () => ({
+      code: 'above-running-limit',
+      facts: { runningLimit: f.runningLimit ?? 0, concurrency: f.concurrency },
+    })),
+  (f) => mark(f.timeScale !== 1, () => ({ code: 'simulated', facts: { timeScale: f.timeScale } })),
+  (f) => mark(f.end !== 'completed', () => ({ code: 'partial', facts: { end: f.end } })),
+];
+
+/** All remarks on a point, in the order of the rules. */
+export function pointMarks(facts: MarkFacts): readonly Mark[] {
+  return rules.map((rule) => rule(facts)).filter((found) => found !== undefined);
+}
+
+/**
+ * The `server-bound` remark: clearly fewer requests were decoding than were in flight, so the
+ * server held some back (field: a running limit that nobody knew of). Undefined otherwise. Also
+ * used for measurements that come from a printed table.
+ */
+export function serverBound(facts: {
+  readonly concurrency: number;
+  readonly decodingConcurrency: number | null;
+}): Mark | undefined {
+  const { concurrency, decodingConcurrency: decoding } = facts;
+  if (decoding === null) return undefined;
+  // At one or two in flight the prompt phase alone takes a request out of decoding.
+  const bound = decoding < DECODING_FRACTION * concurrency && concurrency - decoding > 1;
+  return mark(bound, () => ({
+    code: 'server-bound',
+    facts: { decodingConcurrency: rounded(decoding), concurrency },
+  }));
+}
+
+function clientLimited({ selfCheck }: MarkFacts): Mark | undefined {
+  if (selfCheck === null) return undefined;
+  const { eventLoopDelayP99Ms, cpuFraction } = selfCheck;
+  return mark(eventLoopDelayP99Ms > CLIENT_DELAY_MS || cpuFraction > CLIENT_CPU_FRACTION, () => ({
+    code: 'client-limited',
+    facts: { eventLoopDelayP99Ms: rounded(eventLoopDelayP99Ms), cpuFraction: rounded(cpuFraction) },
+  }));
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}
