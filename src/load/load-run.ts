@@ -2,9 +2,15 @@ import type { RequestRecord } from '../metrics/request-record.ts';
 
 export type Api = 'native' | 'openai-completions' | 'openai-chat';
 
-/** One prompt, as text or as token ids. */
+export interface ChatMessage {
+  readonly role: string;
+  readonly content: string;
+}
+
+/** One prompt: text, a conversation, or token ids (which the chat API does not take). */
 export type Prompt =
   | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'messages'; readonly messages: readonly ChatMessage[] }
   | { readonly kind: 'ids'; readonly ids: readonly number[] };
 
 /** Source of prompts: `prompt(i)` is the same for the same seed, salt and i. */

@@ -69,11 +69,15 @@ export function decodeTokensPerSecond(record: RequestRecord): number | undefined
 export function itlMs(record: RequestRecord): number[] {
   const tokens = tokensPerChunk(record);
   const gaps: number[] = [];
-  for (let i = 1; i < tokens.length; i += 1) {
+  let previousAtMs: number | undefined;
+  record.chunkAtMs.forEach((atMs, i) => {
     const count = tokens[i] ?? 0;
-    if (count <= 0) continue;
-    const gap = ((record.chunkAtMs[i] ?? 0) - (record.chunkAtMs[i - 1] ?? 0)) / count;
-    for (let n = Math.max(1, Math.round(count)); n > 0; n -= 1) gaps.push(gap);
-  }
+    if (count <= 0) return;
+    if (previousAtMs !== undefined) {
+      const gap = (atMs - previousAtMs) / count;
+      for (let n = Math.max(1, Math.round(count)); n > 0; n -= 1) gaps.push(gap);
+    }
+    previousAtMs = atMs;
+  });
   return gaps;
 }

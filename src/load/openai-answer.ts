@@ -1,0 +1,109 @@
+import type { RequestError } from '../metrics/request-record.ts';
+import type { AnswerFacts, AnswerReader } from './answer-reader.ts';
+import {
+  errorEvent,
+  incompleteAnswer,
+  isDone,
+  isObject,
+  numberOf,
+  parseJson,
+} from './stream-error.ts';
+
+interface Usage {
+  readonly completionTokens: number;
+  readonly promptTokens: number;
+  readonly cachedTokens: number | undefined;
+}
+
+/**
+ * Reads the stream of `/v1/completions` and `/v1/chat/completions`.
+ *
+ * Tokens come from the server's usage: on every chunk (`continuous_usage_stats`, SGLang and vLLM)
+ * or only at the end (llama.cpp and others). Text, reasoning and tool-call deltas are output alike
+ * (field report C5), and so is a chunk without text whose usage grew: the text of half a
+ * multi-byte character is held back, its token is not.
+ */
+export class OpenAiAnswerReader implements AnswerReader {
+  readonly #chunkAtMs: number[] = [];
+  readonly #chunkTokens: number[] = [];
+  /** An output chunk came without usage: the counts per chunk are not complete. */
+  #uncounted = false;
+  #usage: Usage | undefined;
+  #finishReason: string | undefined;
+  #error: RequestError | undefined;
+
+  event(data: Buffer, atMs: number): void {
+    if (isDone(data)) return;
+    const error = errorEvent(data);
+    const event = error === undefined ? parseJson(data.toString()) : undefined;
+    if (!isObject(event)) {
+      this.#error ??= error ?? { kind: 'error-event', message: `no JSON: ${excerpt(data)}` };
+      return;
+    }
+    const choices: unknown = event['choices'];
+    const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
+    const usage = usageOf(event['usage']);
+    this.#usage = usage ?? this.#usage;
+    if (isObject(choice) && typeof choice['finish_reason'] === 'string') {
+      this.#finishReason = choice['finish_reason'];
+    }
+    this.#count(isObject(choice) && hasOutput(choice), usage?.completionTokens, atMs);
+  }
+
+  /** Adds a chunk when the event brought output. */
+  #count(output: boolean, tokens: number | undefined, atMs: number): void {
+    const grew = tokens !== undefined && tokens > (this.#chunkTokens.at(-1) ?? 0);
+    // A usage that comes only at the end is the total, not the tokens of a last chunk.
+    if (!output && (!grew || this.#uncounted)) return;
+    if (tokens === undefined) this.#uncounted = true;
+    this.#chunkAtMs.push(atMs);
+    this.#chunkTokens.push(tokens ?? this.#chunkTokens.at(-1) ?? 0);
+  }
+
+  facts(ended: boolean): AnswerFacts {
+    const outputTokens = this.#usage?.completionTokens ?? this.#chunkAtMs.length;
+    const finishReason = this.#finishReason;
+    const cachedTokens = this.#usage?.cachedTokens;
+    const error = this.#error ?? incompleteAnswer({ ended, finishReason, outputTokens });
+    return {
+      chunkAtMs: this.#chunkAtMs,
+      chunkTokens: this.#uncounted ? [] : this.#chunkTokens,
+      outputTokens,
+      promptTokens: this.#usage?.promptTokens ?? 0,
+      ...(cachedTokens === undefined ? {} : { cachedTokens }),
+      ...(finishReason === undefined ? {} : { finishReason }),
+      tokensFrom: this.#usage === undefined ? 'estimated' : 'server',
+      ...(error === undefined ? {} : { error }),
+    };
+  }
+}
+
+/** True when the choice brings text, reasoning or a piece of a tool call. */
+function hasOutput(choice: Record<string, unknown>): boolean {
+  if (isText(choice['text'])) return true;
+  const delta = choice['delta'];
+  if (!isObject(delta)) return false;
+  const { content, reasoning_content, reasoning, tool_calls } = delta;
+  if (isText(content) || isText(reasoning_content) || isText(reasoning)) return true;
+  return Array.isArray(tool_calls) && tool_calls.length > 0;
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+function usageOf(value: unknown): Usage | undefined {
+  if (!isObject(value)) return undefined;
+  const completionTokens = numberOf(value['completion_tokens']);
+  if (completionTokens === undefined) return undefined;
+  const details = value['prompt_tokens_details'];
+  return {
+    completionTokens,
+    promptTokens: numberOf(value['prompt_tokens']) ?? 0,
+    cachedTokens: isObject(details) ? numberOf(details['cached_tokens']) : undefined,
+  };
+}
+
+function excerpt(data: Buffer): string {
+  return data.toString('utf8', 0, 80);
+}
