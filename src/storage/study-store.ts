@@ -160,7 +160,6 @@ export interface StudyStore extends Disposable {
   ): void;
   startLaunch(launch: LaunchStart): number;
   /** Records readiness; without it no measurement of this launch is accepted. */
-  /** Records readiness; without it no measurement of this launch is accepted. */
   launchReady(launchId: number, ready: LaunchReady): void;
   /** Ends the launches that a killed sweep left open as `interrupted`; returns how many. */
   interruptOpenLaunches(studyId: number): number;
