@@ -1,5 +1,7 @@
-import type { FlagValue } from '../search-space/assignment.ts';
+import type { Limit } from '../ranking/limits.ts';
 import type { Constraint } from '../search-space/constraints.ts';
+import type { Parameters } from '../search-space/space.ts';
+import type { Position, StudyWarning } from './problems.ts';
 
 export type ScoreKind = 'relative' | 'time' | 'tokens';
 
@@ -64,14 +66,6 @@ export interface BaselineExpectation {
   readonly toleranceFraction: number;
 }
 
-/** `p99_ttft_ms <= 4000`, `worst_concurrency >= 0.90`, with the text it was written as. */
-export interface Limit {
-  readonly text: string;
-  readonly metric: string;
-  readonly operator: '<=' | '>=';
-  readonly value: number;
-}
-
 export interface BudgetConfig {
   /** Local time of day, `HH:MM`. */
   readonly until?: string;
@@ -92,8 +86,11 @@ export interface Study {
   readonly measure: MeasureConfig;
   readonly start: StartConfig;
   /** In file order; names normalised (no dashes in front, no underscores). */
-  readonly parameters: ReadonlyMap<string, readonly FlagValue[]>;
+  readonly parameters: Parameters;
   readonly constraints: readonly Constraint[];
   readonly baseline: { readonly expect?: BaselineExpectation };
   readonly budget: BudgetConfig;
+  /** Where each parameter stands in the file, by normalised name: for faults found later. */
+  readonly parameterPositions: ReadonlyMap<string, Position>;
+  readonly warnings: readonly StudyWarning[];
 }

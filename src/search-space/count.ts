@@ -1,20 +1,25 @@
 import _ from 'lodash';
 import type { FlagValue } from './assignment.ts';
-import { type Constraint, parametersOf, verdictOf } from './constraints.ts';
+import type { Constraint } from './constraints.ts';
+import { type Rule, ruleOf, withImpliedValues } from './rules.ts';
 import type { Parameters, SearchSpace } from './space.ts';
 
 /** How large a space is and what its constraints take away: `total = feasible + all rejected`. */
 export interface SpaceCount {
+  /** Combinations of listed values, and `implied`. */
   readonly total: number;
+  /** Combinations that exist only because a constraint switches a flag off that lists no `~`. */
+  readonly implied: number;
   readonly feasible: number;
-  /** In the order of the constraints; each combination is counted at the first it breaks. */
+  /**
+   * In the order of the constraints. Each combination is counted at the first constraint it
+   * breaks, or before that at the one that switches a flag of it off.
+   */
   readonly rejected: readonly { readonly constraint: Constraint; readonly count: number }[];
 }
 
-interface LiveConstraint {
+interface LiveRule extends Rule {
   readonly index: number;
-  readonly constraint: Constraint;
-  readonly names: ReadonlySet<string>;
 }
 
 /**
@@ -27,55 +32,61 @@ interface LiveConstraint {
  *
  * Counts are exact up to 2^53.
  */
-export function countSpace({ parameters, constraints }: SearchSpace): SpaceCount {
-  const live = constraints.map((constraint, index) => ({
-    index,
-    constraint,
-    names: parametersOf(constraint),
-  }));
-  const count = countPrefixes(parameters, live, constraints.length);
-  const kept = (prefix: number) => count[prefix] ?? 0;
+export function countSpace(space: SearchSpace): SpaceCount {
+  const { parameters, guards, switchOffs } = withImpliedValues(space);
+  const offRules = switchOffs.map(({ rule }) => rule);
+  const listed = takenAway(space.parameters, offRules);
+  const meant = takenAway(parameters, [...guards, ...offRules, ...space.constraints.map(ruleOf)]);
+  const meantCount = meant.kept[guards.length + offRules.length] ?? 0;
+  const implied = meantCount - (listed.kept[offRules.length] ?? 0);
   return {
-    total: kept(0),
-    feasible: kept(constraints.length),
-    rejected: constraints.map((constraint, i) => ({ constraint, count: kept(i) - kept(i + 1) })),
+    total: (listed.kept[0] ?? 0) + implied,
+    implied,
+    feasible: meant.kept.at(-1) ?? 0,
+    rejected: space.constraints.map((constraint, index) => {
+      const off = switchOffs.findIndex(({ constraintIndex }) => constraintIndex === index);
+      const broken = meant.taken[guards.length + offRules.length + index] ?? 0;
+      return { constraint, count: broken + (listed.taken[off] ?? 0) };
+    }),
   };
 }
 
+/** `kept[k]`: combinations that keep the first k rules; `taken[k]`: those lost to rule k. */
+function takenAway(parameters: Parameters, rules: readonly Rule[]) {
+  const kept = countPrefixes(parameters, rules);
+  return { kept, taken: rules.map((_rule, k) => (kept[k] ?? 0) - (kept[k + 1] ?? 0)) };
+}
+
 /**
- * Element k: combinations that keep the first k constraints, so that the difference of two
- * neighbours is what one constraint takes away. Length `constraintCount + 1`, descending.
+ * Element k: combinations that keep the first k rules, so that the difference of two
+ * neighbours is what one rule takes away. Length `rules.length + 1`, descending.
  */
-function countPrefixes(
-  parameters: Parameters,
-  constraints: readonly LiveConstraint[],
-  constraintCount: number,
-): readonly number[] {
+function countPrefixes(parameters: Parameters, rules: readonly Rule[]): readonly number[] {
   const chosen = new Map<string, FlagValue>();
   /** Parameters outside the space are absent; those in it are unknown until chosen. */
   const lookup = (name: string) => (isOpen(name) ? undefined : (chosen.get(name) ?? null));
   const isOpen = (name: string) => parameters.has(name) && !chosen.has(name);
   const sizeOf = (name: string) => parameters.get(name)?.length ?? 1;
 
-  const count = (open: readonly string[], candidates: readonly LiveConstraint[]): number[] => {
+  const count = (open: readonly string[], candidates: readonly LiveRule[]): number[] => {
     const { live, firstBroken } = judge(candidates, lookup);
     const groups = connectedGroups(open, live);
-    const counts = groups.map((group) => countGroup(group.names, group.constraints));
-    return _.times(constraintCount + 1, (k) =>
+    const counts = groups.map((group) => countGroup(group.names, group.rules));
+    return _.times(rules.length + 1, (k) =>
       k > firstBroken ? 0 : counts.reduce((product, one) => product * (one[k] ?? 0), 1),
     );
   };
 
-  const countGroup = (names: readonly string[], live: readonly LiveConstraint[]): number[] => {
+  const countGroup = (names: readonly string[], live: readonly LiveRule[]): number[] => {
     if (live.length === 0) {
       const size = names.reduce((product, name) => product * sizeOf(name), 1);
-      return _.times(constraintCount + 1, () => size);
+      return _.times(rules.length + 1, () => size);
     }
-    // The parameter most constraints speak of: choosing it decides or separates most.
+    // The parameter most rules speak of: choosing it decides or separates most.
     const pivot = _.maxBy(names, (name) => live.filter((one) => one.names.has(name)).length);
-    if (pivot === undefined) throw new Error('an undecided constraint without open parameters');
+    if (pivot === undefined) throw new Error('an undecided rule without open parameters');
     const rest = _.without(names, pivot);
-    const sums = _.times(constraintCount + 1, () => 0);
+    const sums = _.times(rules.length + 1, () => 0);
     for (const value of parameters.get(pivot) ?? []) {
       chosen.set(pivot, value);
       count(rest, live).forEach((one, k) => {
@@ -86,18 +97,21 @@ function countPrefixes(
     return sums;
   };
 
-  return count([...parameters.keys()], constraints);
+  return count(
+    [...parameters.keys()],
+    rules.map(({ names, verdict }, index) => ({ names, verdict, index })),
+  );
 }
 
-/** Constraints still undecided, and the index of the first broken one (Infinity: none). */
+/** Rules still undecided, and the index of the first broken one (Infinity: none). */
 function judge(
-  constraints: readonly LiveConstraint[],
+  rules: readonly LiveRule[],
   lookup: (name: string) => FlagValue | undefined,
-): { live: LiveConstraint[]; firstBroken: number } {
-  const live: LiveConstraint[] = [];
-  for (const one of constraints) {
-    const verdict = verdictOf(one.constraint, lookup);
-    // Whatever later constraints say, a combination is counted at the first it breaks.
+): { live: LiveRule[]; firstBroken: number } {
+  const live: LiveRule[] = [];
+  for (const one of rules) {
+    const verdict = one.verdict(lookup);
+    // Whatever later rules say, a combination is counted at the first it breaks.
     if (verdict === 'rejects') return { live, firstBroken: one.index };
     if (verdict === 'open') live.push(one);
   }
@@ -106,11 +120,11 @@ function judge(
 
 interface Group {
   readonly names: readonly string[];
-  readonly constraints: readonly LiveConstraint[];
+  readonly rules: readonly LiveRule[];
 }
 
-/** Splits open parameters so that no constraint spans two groups; the unconstrained form one. */
-function connectedGroups(open: readonly string[], live: readonly LiveConstraint[]): Group[] {
+/** Splits open parameters so that no rule spans two groups; the unconstrained form one. */
+function connectedGroups(open: readonly string[], live: readonly LiveRule[]): Group[] {
   let groups: Group[] = [];
   for (const one of live) {
     const own = open.filter((name) => one.names.has(name));
@@ -122,7 +136,7 @@ function connectedGroups(open: readonly string[], live: readonly LiveConstraint[
       {
         names: _.union(own, ...touched.map((group) => group.names)),
         // In list order: `judge` relies on it to find the first broken one.
-        constraints: _.sortBy([...touched.flatMap((group) => group.constraints), one], 'index'),
+        rules: _.sortBy([...touched.flatMap((group) => group.rules), one], 'index'),
       },
     ];
   }
@@ -130,5 +144,5 @@ function connectedGroups(open: readonly string[], live: readonly LiveConstraint[
     open,
     groups.flatMap((group) => group.names),
   );
-  return free.length === 0 ? groups : [...groups, { names: free, constraints: [] }];
+  return free.length === 0 ? groups : [...groups, { names: free, rules: [] }];
 }

@@ -1,6 +1,7 @@
 import _ from 'lodash';
 import type { Assignment, FlagValue } from './assignment.ts';
-import { type Constraint, firstBroken, type Lookup, verdictOf } from './constraints.ts';
+import type { Lookup } from './constraints.ts';
+import { type Rule, ruleOf, withImpliedValues } from './rules.ts';
 import type { Parameters, SearchSpace } from './space.ts';
 
 /** Combinations listed at once: a few hundred kB, whatever the size of the space. */
@@ -24,22 +25,23 @@ export function cartesianProduct(parameters: readonly (readonly [string, readonl
 }
 
 /**
- * Every assignment that keeps all constraints, in the order of a nested loop over the parameters
+ * Every assignment that keeps all constraints (flags that a constraint switches off included, see
+ * `withImpliedValues`), in the order of a nested loop over the parameters
  * as the study lists them (the last turns fastest), each value in its written order.
  *
  * Lazy: leading parameters are walked one value at a time and a branch is left as soon as a
  * constraint rejects it; only the trailing parameters, as many as fit into a block, are listed.
  */
-export function* feasibleAssignments({
-  parameters,
-  constraints,
-}: SearchSpace): Generator<Assignment, void, undefined> {
+export function* feasibleAssignments(space: SearchSpace): Generator<Assignment, void, undefined> {
+  const { parameters, guards } = withImpliedValues(space);
+  const rules = [...guards, ...space.constraints.map(ruleOf)];
   const { leading, trailing } = splitForBlock(parameters);
   const block = cartesianProduct(trailing);
-  for (const start of walk(leading, constraints, parameters)) {
+  for (const start of walk(leading, rules, parameters)) {
     for (const end of block) {
       const assignment = Object.fromEntries([...start, ...end]);
-      if (firstBroken(constraints, assignment) === undefined) yield assignment;
+      const lookup: Lookup = (name) => assignment[name] ?? null;
+      if (rules.every((rule) => rule.verdict(lookup) === 'holds')) yield assignment;
     }
   }
 }
@@ -60,13 +62,13 @@ function splitForBlock(parameters: Parameters) {
 /** Combinations of the leading parameters that no constraint rejects yet. */
 function* walk(
   leading: readonly (readonly [string, readonly FlagValue[]])[],
-  constraints: readonly Constraint[],
+  rules: readonly Rule[],
   parameters: Parameters,
   chosen: ReadonlyMap<string, FlagValue> = new Map(),
 ): Generator<ReadonlyMap<string, FlagValue>, void, undefined> {
   const lookup: Lookup = (name) =>
     chosen.has(name) || parameters.has(name) ? chosen.get(name) : null;
-  if (constraints.some((constraint) => verdictOf(constraint, lookup) === 'rejects')) return;
+  if (rules.some((rule) => rule.verdict(lookup) === 'rejects')) return;
   const [first, ...rest] = leading;
   if (first === undefined) {
     yield chosen;
@@ -74,6 +76,6 @@ function* walk(
   }
   const [name, values] = first;
   for (const value of values) {
-    yield* walk(rest, constraints, parameters, new Map([...chosen, [name, value]]));
+    yield* walk(rest, rules, parameters, new Map([...chosen, [name, value]]));
   }
 }

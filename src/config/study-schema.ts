@@ -1,0 +1,145 @@
+import { z } from 'zod';
+
+/** Bundled prompt kinds; everything else in `workload.prompts` is the path of a file. */
+export const PROMPT_KINDS = ['code', 'chat', 'long-context', 'fixed-token', 'random-ids'] as const;
+
+export const SCORE_KINDS = ['relative', 'time', 'tokens'] as const;
+
+const duration = z
+  .union([z.number(), z.string()], { error: 'a duration such as 90s, 5m or 1800 (seconds)' })
+  .describe('90s, 5m, 1h 30m, or a number of seconds');
+const count = z.union([z.number(), z.string()], { error: 'a whole number such as 1000 or 8k' });
+const word = z.union([z.string(), z.number()], { error: 'text or a number' });
+
+/** `~` is an absent flag. */
+const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+const value = z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(word)], {
+  error: 'text, a number, true, false, ~ (flag absent), or a list (one flag with several values)',
+});
+const condition = z.union([scalar, z.array(value)], {
+  error: 'a value, a comparison such as ">= 4", or a list of values (any of them)',
+});
+const conditions = z.record(z.string(), condition);
+
+/** A list of words, so that quoting is never a question. */
+const argv = z.array(word);
+
+const target = z.strictObject({
+  ssh: z.string().optional().describe('ssh alias or user@host; omit for this machine'),
+  unit: z.string().optional().describe('systemd unit that serves production, e.g. sglang.service'),
+  unit_file: z
+    .string()
+    .optional()
+    .describe('unit file whose command is run here as a process; relative to this file'),
+  command: argv.optional().describe('launch command, one list item a word'),
+  program: argv
+    .optional()
+    .describe(
+      "words that replace the program of the unit's command (python3 -m sglang.launch_server); $nightsweep stands for nightsweep itself",
+    ),
+  environment: z.record(z.string(), word).optional().describe('added to the server environment'),
+  working_directory: z.string().optional().describe('relative to this file'),
+  base_url: z.string().optional().describe('where the server answers; http://127.0.0.1:30000'),
+  api_key_env: z
+    .string()
+    .optional()
+    .describe('name of the environment variable that holds the API key'),
+});
+
+const workload = z.strictObject({
+  prompts: z
+    .string()
+    .optional()
+    .describe(`${PROMPT_KINDS.join(', ')}, or a file`),
+  input_tokens: count.optional().describe('tokens per prompt; 1000'),
+  output_tokens: count.optional().describe('tokens asked for per request; 1000'),
+  ignore_eos: z.boolean().optional().describe('always produce output_tokens tokens; true'),
+  api: z.enum(['native', 'openai-completions', 'openai-chat']).optional().describe('native'),
+  requests: count.optional().describe('requests per measurement; max(4, 2 x concurrency)'),
+  seed: count.optional().describe('prompts are the same for the same seed; 1'),
+  token_id: count.optional().describe('token that fixed-token prompts repeat; 23066'),
+});
+
+const measure = z.strictObject({
+  repeats: count.optional().describe('measurements per concurrency in one launch; 1'),
+  finalists: count
+    .optional()
+    .describe('best trials that are launched again, interleaved with the baseline; 2'),
+  launches: count
+    .optional()
+    .describe('launches of each finalist and of the baseline in the end; 3'),
+  warm_up: z
+    .strictObject({ requests: count.optional() })
+    .optional()
+    .describe('requests before each measurement that are not counted'),
+  request_timeout: duration.optional().describe('one request; 10m'),
+  point_timeout: duration.optional().describe('one measurement; 30m'),
+  stall: duration.optional().describe('ends a measurement when no token came for this long; 60s'),
+});
+
+const start = z.strictObject({
+  stall: duration.optional().describe('gives a launch up when its log stands still; 5m'),
+  total: duration.optional().describe('gives a launch up in any case; 30m'),
+  stop: duration.optional().describe('time to stop in before it is killed; 60s'),
+});
+
+const expectation = z.strictObject({
+  workload: workload
+    .optional()
+    .describe('how the numbers were taken; the study workload if absent'),
+  throughput: z.enum(['whole-run', 'steady']).optional().describe('whole-run'),
+  values: z
+    .record(z.string(), z.number())
+    .describe('concurrency to recorded output tokens per second'),
+  tolerance: z
+    .union([z.number(), z.string()], { error: 'a percentage such as 3%' })
+    .optional()
+    .describe('3%'),
+});
+
+/** A study file as it is written. What a section means is checked by the module of that section. */
+export const studySchema = z.strictObject({
+  study: z.string().describe('name of the study in the database and of its results folder'),
+  target: target.describe('where the server lives: exactly one of unit, unit_file and command'),
+  profile: z
+    .record(z.string(), z.number())
+    .describe('share of serving time at each number of requests in flight; shares sum to 1'),
+  objective: z
+    .strictObject({
+      score: z.enum(SCORE_KINDS).optional().describe('what ranks; relative'),
+      limits: z
+        .array(z.string())
+        .optional()
+        .describe('results a configuration must keep, e.g. p99_ttft_ms <= 4000'),
+    })
+    .optional(),
+  workload: workload.optional(),
+  measure: measure.optional(),
+  start: start.optional(),
+  parameters: z
+    .record(z.string(), z.array(value))
+    .describe('SGLang flag, or env.NAME, to the values to try; ~ is an absent flag'),
+  constraints: z
+    .array(
+      z.strictObject({
+        when: conditions.optional(),
+        require: conditions.optional(),
+        forbid: conditions.optional(),
+      }),
+    )
+    .optional()
+    .describe('combinations that are not tried'),
+  baseline: z.strictObject({ expect: expectation.optional() }).optional(),
+  budget: z
+    .strictObject({
+      until: z.string().optional().describe('local time of day, "07:00"'),
+      hours: z.number().optional(),
+      launches: count.optional(),
+    })
+    .optional()
+    .describe('the sweep ends at whichever comes first'),
+});
+
+export type StudyFile = z.infer<typeof studySchema>;
+export type WorkloadSection = z.infer<typeof workload>;
+export type TargetSection = z.infer<typeof target>;
