@@ -29,14 +29,15 @@ export type FlagLookup =
  * Python before 3.12.8 calls a prefix of two aliases of one flag ambiguous; here it is that flag.
  */
 export function lookupFlag(name: string, help: HelpText, version?: string): FlagLookup {
-  const exact = matching(help, (spelling) => spelling === name)[0];
+  const exact = spellingsOf(help).byName.get(name);
   if (exact !== undefined) {
     const by = exact.flag.name === name ? 'name' : 'alias';
     return { kind: 'known', flag: exact.flag, by, negated: exact.flag.negation === name };
   }
   const renamed = lookupRenamed(name, help, version);
   if (renamed !== undefined) return renamed;
-  const prefixed = name === '' ? [] : matching(help, (spelling) => spelling.startsWith(name));
+  const prefixed =
+    name === '' ? [] : spellingsOf(help).all.filter(({ spelling }) => spelling.startsWith(name));
   const flags = new Set(prefixed.map(({ flag }) => flag));
   const [first] = prefixed;
   if (flags.size > 1) {
@@ -87,10 +88,7 @@ export function nearestFlagName(name: string, help: HelpText): string | undefine
     ({ old, successor }) => successor === name && findByName(help, old) !== undefined,
   );
   if (predecessor !== undefined) return predecessor.old;
-  return nearestName(
-    name,
-    spellings(help).map(({ spelling }) => spelling),
-  );
+  return nearestName(name, spellingsOf(help).byName.keys());
 }
 
 function lookupRenamed(name: string, help: HelpText, version?: string): FlagLookup | undefined {
@@ -104,7 +102,7 @@ function lookupRenamed(name: string, help: HelpText, version?: string): FlagLook
 }
 
 function findByName(help: HelpText, name: string): FlagHelp | undefined {
-  return help.flags.find((flag) => flag.name === name || flag.aliases.includes(name));
+  return spellingsOf(help).byName.get(name)?.flag;
 }
 
 interface Spelling {
@@ -112,15 +110,24 @@ interface Spelling {
   readonly spelling: string;
 }
 
+interface Spellings {
+  readonly all: readonly Spelling[];
+  readonly byName: ReadonlyMap<string, Spelling>;
+}
+
+/** A help text has some 560 flags and is asked for each word of each assignment. */
+const indexed = new WeakMap<HelpText, Spellings>();
+
 /** Long spellings of every flag, the off forms included. */
-function spellings(help: HelpText): Spelling[] {
-  return help.flags.flatMap((flag) =>
+function spellingsOf(help: HelpText): Spellings {
+  const known = indexed.get(help);
+  if (known !== undefined) return known;
+  const all = help.flags.flatMap((flag) =>
     [flag.name, ...flag.aliases, ...(flag.negation === undefined ? [] : [flag.negation])]
       .filter((spelling) => spelling.length > 1)
       .map((spelling) => ({ flag, spelling })),
   );
-}
-
-function matching(help: HelpText, accepts: (spelling: string) => boolean): Spelling[] {
-  return spellings(help).filter(({ spelling }) => accepts(spelling));
+  const built = { all, byName: new Map(all.map((entry) => [entry.spelling, entry])) };
+  indexed.set(help, built);
+  return built;
 }
