@@ -1,3 +1,9 @@
+/**
+ * Who answers on a port: this launch, somebody else, or nobody yet; `unknown` when the listener
+ * cannot be seen, as for a container that runs under another user.
+ */
+export type PortOwner = 'ours' | 'foreign' | 'nobody' | 'unknown';
+
 /** How a server process ended. */
 export interface ServerExit {
   readonly code: number | null;
@@ -35,6 +41,8 @@ export interface RunningServer extends AsyncDisposable {
   logTail(lines: number): string[];
   /** Grows whenever the server prints: start-up progress. */
   logBytes(): number;
+  /** Who listens on the server's port; absent where the target cannot tell. */
+  portOwner?(): PortOwner;
   /** SIGTERM to the main process, SIGKILL to the group, then proof that nothing is left. */
   stop(): Promise<StopProof>;
 }

@@ -1,0 +1,188 @@
+import type { Clock } from '../clock.ts';
+import type { RunningServer, ServerExit } from './target.ts';
+
+/** How long a start may take. */
+export interface ReadinessLimits {
+  /** The wait ends when the log did not grow for this long. */
+  readonly stallSeconds: number;
+  /** The wait ends after this long, whatever the log does. */
+  readonly totalSeconds: number;
+}
+
+/** Why a server did not become ready. */
+export type NotReadyReason =
+  /** The process ended, with whatever status. */
+  | 'exited'
+  /** A limit passed, and nothing accepted a request yet. */
+  | 'stalled'
+  | 'total-limit'
+  /** A limit passed while the server accepted requests, but no completion succeeded. */
+  | 'completion-failed'
+  /** The completion was answered by a process that is not of this launch. */
+  | 'foreign-server';
+
+/** How a wait for a server ended. `seconds` counts from the start of the process. */
+export type Readiness =
+  | { readonly state: 'ready'; readonly seconds: number }
+  | {
+      readonly state: 'not-ready';
+      readonly why: NotReadyReason;
+      readonly seconds: number;
+      readonly exit?: ServerExit;
+      /** What the last completion failed with. */
+      readonly lastError?: string;
+      readonly logTail: readonly string[];
+    };
+
+export interface WaitOptions {
+  readonly server: RunningServer;
+  /**
+   * A real completion of several tokens, with a time limit of its own; rejects when none came.
+   * A health route says 200 for an hour after the scheduler died (field report A5), so it is no
+   * substitute.
+   */
+  readonly probe: (signal: AbortSignal) => Promise<void>;
+  readonly limits: ReadinessLimits;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Called when the log has grown, at most four times a second. */
+  readonly onProgress?: () => void;
+  /** Lines of log in a not-ready answer. */
+  readonly logLines?: number;
+}
+
+const POLL_MS = 250;
+/** Between the end of one probe and the next. */
+const PROBE_PAUSE_MS = 1000;
+const DEFAULT_LOG_LINES = 60;
+
+/**
+ * Waits until the server has answered a real completion.
+ *
+ * An exit ends the wait at once. While the log grows the wait goes on up to the total limit, so
+ * that a slow load with a progress bar is not cut short (field report A12), and a silent hang
+ * does not last as long as the slowest good start (A10).
+ *
+ * Rejects with the signal's reason when interrupted; the server is left running.
+ */
+export async function waitUntilReady(options: WaitOptions): Promise<Readiness> {
+  const { server, limits, clock, signal } = options;
+  const prober = new Prober(options);
+  let logBytes = server.logBytes();
+  let progressMs = clock.nowMs();
+  const notReady = (why: NotReadyReason): Readiness => {
+    const exit = server.exit();
+    return {
+      state: 'not-ready',
+      why,
+      seconds: secondsSince(server.startedAtMs, clock),
+      ...(exit === undefined ? {} : { exit }),
+      ...(prober.lastError === undefined ? {} : { lastError: prober.lastError }),
+      logTail: server.logTail(options.logLines ?? DEFAULT_LOG_LINES),
+    };
+  };
+
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      if (server.exit() !== undefined) return notReady('exited');
+      // A completion may have come from a server that has ended by now: the exit goes first.
+      if (prober.succeeded) {
+        if (server.portOwner?.() === 'foreign') return notReady('foreign-server');
+        return { state: 'ready', seconds: secondsSince(server.startedAtMs, clock) };
+      }
+      if (server.logBytes() > logBytes) {
+        logBytes = server.logBytes();
+        progressMs = clock.nowMs();
+        options.onProgress?.();
+      }
+      const limit = passedLimit(server.startedAtMs, progressMs, limits, clock);
+      if (limit !== undefined) return notReady(prober.wasAccepted ? 'completion-failed' : limit);
+      prober.poke();
+      await Promise.race([clock.sleep(POLL_MS, signal), server.exited, prober.settled]);
+    }
+  } finally {
+    await prober.stop();
+  }
+}
+
+function passedLimit(
+  startedAtMs: number,
+  progressMs: number,
+  limits: ReadinessLimits,
+  clock: Clock,
+): 'stalled' | 'total-limit' | undefined {
+  if (secondsSince(startedAtMs, clock) >= limits.totalSeconds) return 'total-limit';
+  return secondsSince(progressMs, clock) >= limits.stallSeconds ? 'stalled' : undefined;
+}
+
+function secondsSince(thenMs: number, clock: Clock): number {
+  return (clock.nowMs() - thenMs) / 1000;
+}
+
+/** Runs one probe at a time, with a pause in between, and remembers how the last one failed. */
+class Prober {
+  readonly #probe: WaitOptions['probe'];
+  readonly #clock: Clock;
+  readonly #abort = new AbortController();
+  #running: Promise<void> | undefined;
+  #nextAtMs = 0;
+  #startedAtMs = 0;
+  succeeded = false;
+  lastError: string | undefined;
+  #wasRefused = true;
+
+  constructor({ probe, clock }: WaitOptions) {
+    this.#probe = probe;
+    this.#clock = clock;
+    this.#nextAtMs = clock.nowMs();
+  }
+
+  /** Resolves when the running probe ends; never when none runs. */
+  get settled(): Promise<void> {
+    return this.#running ?? new Promise(() => undefined);
+  }
+
+  /** Whether the server took a request: the last probe was not refused, or hangs since seconds. */
+  get wasAccepted(): boolean {
+    if (this.#running === undefined) return !this.#wasRefused;
+    const hangsMs = this.#clock.nowMs() - this.#startedAtMs;
+    return !this.#wasRefused || hangsMs >= PROBE_PAUSE_MS;
+  }
+
+  /** Starts the next probe when it is time for one. */
+  poke(): void {
+    if (this.#running !== undefined || this.#clock.nowMs() < this.#nextAtMs) return;
+    this.#startedAtMs = this.#clock.nowMs();
+    this.#running = this.#run();
+  }
+
+  /** Ends a probe that still runs. */
+  async stop(): Promise<void> {
+    this.#abort.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    try {
+      await this.#probe(this.#abort.signal);
+      this.succeeded = true;
+    } catch (error) {
+      // Any failure means "not yet": what it was is told when a limit ends the wait.
+      if (!this.#abort.signal.aborted) {
+        this.lastError = error instanceof Error ? error.message : String(error);
+        this.#wasRefused = isRefusal(error);
+      }
+    }
+    this.#nextAtMs = this.#clock.nowMs() + PROBE_PAUSE_MS;
+    this.#running = undefined;
+  }
+}
+
+/** Whether nobody took the connection; the reason may lie below wrapping errors. */
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if ('code' in error && error.code === 'ECONNREFUSED') return true;
+  if (error instanceof AggregateError) return error.errors.some(isRefusal);
+  return isRefusal(error.cause);
+}
