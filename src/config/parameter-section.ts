@@ -90,7 +90,6 @@ function scalarProblem(
   mayBeEmpty: boolean,
 ): [message: string, options?: { hint: string }] | undefined {
   if (typeof value === 'number') {
-    if (!Number.isFinite(value)) return [`${String(value)} is not a number a flag can take`];
     if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
       return ['has more digits than a number keeps', { hint: 'write it in quotes' }];
     }
