@@ -14,6 +14,6 @@ function flagText(name: string, value: FlagValue): string {
   const shown = isEnvironment ? name.slice(ENV_PREFIX.length) : name;
   if (value === null || value === false) return `no ${shown}`;
   if (value === true) return shown;
-  const text = Array.isArray(value) ? value.map(String).join(' ') : String(value as string | number);
+  const text = Array.isArray(value) ? value.map(String).join(' ') : String(value);
   return isEnvironment ? `${shown}=${text}` : `${shown} ${text}`;
 }

@@ -1,0 +1,28 @@
+import type { Decision } from '../ranking/decide.ts';
+import type { Ranking } from '../ranking/ranking.ts';
+import { assignmentText } from './assignment-text.ts';
+import { ineligibilitiesText } from './ineligibility-text.ts';
+import { intervalText, scoreText } from './ranking-table.ts';
+
+/** What to do, as one or two sentences. */
+export function decisionText(ranking: Ranking, decision: Decision): string {
+  switch (decision.kind) {
+    case 'winner': {
+      const { winner, baselineIneligible } = decision;
+      const out = ineligibilitiesText(baselineIneligible);
+      const what = `trial ${winner.trial} wins: ${assignmentText(winner.assignment)}`;
+      const score = `${scoreText(ranking, winner.score)} (${intervalText(ranking, winner)})`;
+      const over =
+        ranking.scoreKind === 'relative' ? `${score} over the baseline` : `${score} tok/s`;
+      return `${what}\n${over}${out === null ? '' : `; the baseline is out: ${out}`}`;
+    }
+    case 'keep': {
+      const { runnerUp, isTie } = decision;
+      if (runnerUp === null) return 'keep what you have: no other trial is eligible';
+      const why = isTie ? 'is not distinguishable from it' : 'is slower';
+      return `keep what you have: no significant win over the baseline; the next, trial ${runnerUp.trial} (${scoreText(ranking, runnerUp.score)}), ${why}`;
+    }
+    case 'nothing-feasible':
+      return 'nothing is feasible: no trial survived the profile and met the limits';
+  }
+}
