@@ -36,7 +36,12 @@ export function readStudyDocument(text: string, file: string): StudyDocument {
   if (text.length > MAX_BYTES) throw fail('is larger than 1 MiB, which no study file is');
 
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    // 1 and "1" are two keys in YAML and would silently become one here.
+    uniqueKeys: (a, b) => keyText(a) !== undefined && keyText(a) === keyText(b),
+  });
   const problems = [...document.errors, ...document.warnings].map(
     (error): Problem => ({
       position: positionAt(lines, error.pos[0]),
@@ -85,6 +90,8 @@ function describeYamlError(
     const key = /^[^\s:]+/.exec(text.slice(error.pos[0]))?.[0] ?? '';
     return `the key ${key} stands here for the second time`;
   }
+  if (error.code === 'MULTIPLE_DOCS') return 'a second document (---) starts here: keep one a file';
+  if (error.message.includes('call stack')) return 'not valid YAML: nested too deeply';
   return `not valid YAML: ${error.message}`;
 }
 

@@ -162,6 +162,21 @@ describe('a study file is refused with line and column', () => {
       says: '2:1: the key study stands here for the second time',
     },
     {
+      what: 'with a concurrency twice, once in quotes',
+      text: withSection('profile: {1: 0.5, "1": 0.5}'),
+      says: '5:19: the key "1" stands here for the second time',
+    },
+    {
+      what: 'with two documents',
+      text: `${MINIMAL}---\nstudy: t\n`,
+      says: '6:1: a second document (---) starts here',
+    },
+    {
+      what: 'nested without end',
+      text: `study: ${'['.repeat(20_000)}`,
+      says: 'not valid YAML: nested too deeply',
+    },
+    {
       what: 'with an alias of nothing',
       text: 'study: *x\n',
       says: '1:8: nothing above is named &x',
