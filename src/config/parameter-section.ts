@@ -6,8 +6,8 @@ import {
 } from '../search-space/parameter-names.ts';
 import type { Parameters } from '../search-space/space.ts';
 import { sameValue } from '../search-space/values.ts';
+import { isSecretFlag, isSecretName } from '../sglang/secret-names.ts';
 import { type KeyPath, type Problems, show } from './problems.ts';
-import { isSecretFlag, isSecretVariable } from './secrets.ts';
 
 /**
  * The parameters of a study, names normalised, in file order; mistakes go to `problems`: names
@@ -42,7 +42,7 @@ export function readParameters(
 
 function secretProblem(name: string): string | undefined {
   const secret = isEnvironmentParameter(name)
-    ? isSecretVariable(name.slice('env.'.length))
+    ? isSecretName(name.slice('env.'.length))
     : isSecretFlag(name);
   return secret ? 'takes a key: it may not stand in a study file' : undefined;
 }

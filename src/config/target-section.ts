@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
+import { isSecretFlag, isSecretName } from '../sglang/secret-names.ts';
 import { type Problems, show, suggest } from './problems.ts';
-import { isSecretFlag, isSecretVariable } from './secrets.ts';
 import { SELF_PLACEHOLDER } from './self-command.ts';
 import type { TargetConfig } from './study.ts';
 import type { TargetSection } from './study-schema.ts';
@@ -106,7 +106,7 @@ function readWords(
     const text = String(word);
     const path = ['target', key, index];
     if (text === SELF_PLACEHOLDER) return self;
-    if (isSecretFlag(text)) {
+    if (text.startsWith('-') && isSecretFlag(text.split('=')[0] ?? text)) {
       problems.add(path, 'a key may not stand in a study file', {
         hint: 'name the environment variable that holds it: target.api_key_env',
       });
@@ -127,7 +127,7 @@ function readEnvironment(
     const path = ['target', 'environment', name];
     if (!ENV_NAME.test(name)) {
       problems.add(path, 'is not the name of an environment variable', { at: 'key' });
-    } else if (isSecretVariable(name)) {
+    } else if (isSecretName(name)) {
       problems.add(path, 'a key may not stand in a study file', {
         hint: "set it where nightsweep is started, or in the unit's EnvironmentFile",
       });
