@@ -34,7 +34,9 @@ export function readCommand(
   }
   const { prefix, program } = splitPrefix(first);
   const [argumentZero, ...others] = prefix.includes('@') ? rest : [undefined, ...rest];
-  refuseShellSyntax(where, [program, ...others.filter((word) => word !== undefined)]);
+  refuseShellSyntax(where, [program, ...others.filter((word) => word !== undefined)], {
+    expandsVariables: !prefix.includes(':'),
+  });
   const warnings: ServiceWarning[] = unknownEscapes.map((text) => ({
     code: 'unknown-escape',
     path: files[placed.file]?.path ?? '',

@@ -31,7 +31,7 @@ export function quoteUnitWord(word: string, place: WordPlace, preferred?: '"' | 
   return `${quote}${escaped}${quote}`;
 }
 
-/** A word at the start of a line must not look like a comment, and `;` alone ends a command. */
+/** Anything else is quoted: `;` alone ends a command, `#` may start a comment, and readers see what is literal. */
 function isPlain(word: string): boolean {
-  return word !== '' && /^[^\s"'\\]+$/.test(word) && !/^[#;]/.test(word);
+  return /^[\w@%+=:,./$-]+$/.test(word);
 }

@@ -6,10 +6,9 @@ interface ShellForm {
   readonly what: string;
 }
 
-/** What a shell would act on and systemd hands over as it stands, or reads as something else. */
-const ANYWHERE: readonly ShellForm[] = [
+/** Dollar forms of a shell, also in quotes; a doubled dollar is none. */
+const DOLLARS: readonly ShellForm[] = [
   { pattern: /(^|[^$])\$\(/, what: 'command substitution' },
-  { pattern: /`[^`]*`/, what: 'command substitution' },
   {
     pattern: /(^|[^$])\$\{[A-Za-z_]\w*(:?[-=?+#%/]|\[)[^}]*\}/,
     what: 'a default or check of a variable',
@@ -18,8 +17,9 @@ const ANYWHERE: readonly ShellForm[] = [
   { pattern: /(^|[^$])\$\{[@*#?]\}/, what: 'script arguments' },
 ];
 
-/** Only where no quote protects the word. */
+/** What a shell would act on where no quote protects the word. */
 const UNQUOTED: readonly ShellForm[] = [
+  { pattern: /`/, what: 'command substitution' },
   { pattern: /^(\||\|\||&&|&|;)$/, what: 'a list of commands' },
   { pattern: /^\d?(>>?|<)(&\d)?/, what: 'a redirection' },
   { pattern: /^~(\/|$)/, what: 'the home directory ~' },
@@ -32,9 +32,14 @@ const UNQUOTED: readonly ShellForm[] = [
  *
  * @throws UserError naming the word and what it would mean to a shell.
  */
-export function refuseShellSyntax(where: string, words: readonly UnitWord[]): void {
+export function refuseShellSyntax(
+  where: string,
+  words: readonly UnitWord[],
+  { expandsVariables }: { readonly expandsVariables: boolean },
+): void {
+  const dollars = expandsVariables ? DOLLARS : [];
   for (const word of words) {
-    const form = ANYWHERE.find(({ pattern }) => pattern.test(word.text)) ?? unquotedForm(word);
+    const form = dollars.find(({ pattern }) => pattern.test(word.text)) ?? unquotedForm(word);
     if (form === undefined) continue;
     throw new UserError(
       `${where}: "${word.text}" is ${form.what}, which needs a shell; systemd runs ExecStart without one`,

@@ -151,21 +151,15 @@ interface Option {
 function readOption(word: string, help: HelpText, version?: string): Option | undefined {
   if (!word.startsWith('-') || word.length === 1 || word === '--') return undefined;
   if (isNegativeNumber(word)) return undefined;
+  const equals = word.startsWith('--') ? word.indexOf('=') : -1;
+  const spelled = equals < 0 ? word : word.slice(0, equals);
   // Single dashes belong to `-h` alone; argparse abbreviates long names only.
-  const whole = word.startsWith('--')
-    ? lookupFlag(word.slice(2), help, version)
-    : lookupShort(word, help);
-  if (isRecognised(whole)) return { lookup: whole, spelled: word };
-  const equals = word.indexOf('=');
-  if (word.startsWith('--') && equals > 0) {
-    const spelled = word.slice(0, equals);
-    const lookup = lookupFlag(spelled.slice(2), help, version);
-    // A value with blanks that starts with a dash is a value, unless it starts with a known flag.
-    if (isRecognised(lookup) || !word.includes(' ')) {
-      return { lookup, spelled, joinedValue: word.slice(equals + 1) };
-    }
-  }
-  return word.includes(' ') ? undefined : { lookup: whole, spelled: word };
+  const lookup = spelled.startsWith('--')
+    ? lookupFlag(spelled.slice(2), help, version)
+    : lookupShort(spelled, help);
+  // With a blank in it, an unknown word with dashes is a value.
+  if (lookup.kind === 'unknown' && word.includes(' ')) return undefined;
+  return { lookup, spelled, ...(equals < 0 ? {} : { joinedValue: word.slice(equals + 1) }) };
 }
 
 function lookupShort(word: string, help: HelpText): FlagLookup {
@@ -177,12 +171,10 @@ function lookupShort(word: string, help: HelpText): FlagLookup {
   return { kind: 'unknown', ...(nearest === undefined ? {} : { nearest }) };
 }
 
+/** Whether a word ends the values of the flag before it. */
 function isOption(word: string, help: HelpText): boolean {
-  return word === '--' || readOption(word, help) !== undefined;
-}
-
-function isRecognised(lookup: FlagLookup): boolean {
-  return lookup.kind !== 'unknown';
+  if (!word.startsWith('-') || word === '-' || isNegativeNumber(word)) return false;
+  return !word.includes(' ') || readOption(word, help) !== undefined;
 }
 
 /** `--chunked-prefill-size -1`: argparse takes numbers as values, since no flag looks like one. */

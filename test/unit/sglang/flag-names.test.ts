@@ -6,7 +6,7 @@ const help = sglangHelp('0.5.23');
 
 function found(name: string): string | undefined {
   const lookup = lookupFlag(name, help);
-  return 'flag' in lookup ? lookup.flag?.name : undefined;
+  return lookup.kind === 'known' ? lookup.flag.name : undefined;
 }
 
 describe('lookupFlag', () => {
