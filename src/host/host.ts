@@ -9,6 +9,11 @@ export interface CommandRequest {
   readonly environment?: Readonly<Record<string, string>>;
   /** Longest kept part of each output stream, from its start. Default 8 MiB. */
   readonly maxOutputBytes?: number;
+  /**
+   * Running it twice does no harm: when the link breaks in the middle it is run again. Without it
+   * a broken link is an error, as nobody knows whether the command had its effect.
+   */
+  readonly repeatable?: boolean;
 }
 
 /** How a command ended. A program that does not exist is exit code 127, as in a shell. */

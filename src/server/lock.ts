@@ -1,5 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createHash, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
 import { hostname, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { Clock } from '../clock.ts';
@@ -33,7 +35,8 @@ export interface Lock extends AsyncDisposable {
   release(): Promise<void>;
 }
 
-const MAX_ATTEMPTS = 20;
+/** The guarded steps take milliseconds. */
+const GUARD_MS = 10_000;
 
 /** Lock file of a server address on this machine; the same for every user and every study. */
 export function targetLockPath(baseUrl: string): string {
@@ -55,26 +58,52 @@ export function databaseLockPath(databasePath: string): string {
 export async function acquireLock({ path, what, clock }: LockRequest): Promise<Lock> {
   const me = ownership(clock);
   const draft = `${path}.${me.token}.draft`;
-  let takenOver: string | undefined;
+  const guard = await enterGuard(path, clock);
   try {
     await mkdir(dirname(path), { recursive: true });
+    const takenOver = await staleOwner({ path, what, clock });
     await writeFile(draft, `${JSON.stringify(me)}\n`, { mode: 0o644 });
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      if (await createdFrom(draft, path)) return heldLock(path, me, takenOver);
-      const text = await readIfThere(path);
-      if (text === undefined) continue;
-      const owner = parseOwner(text);
-      if (owner !== undefined && mayBeAlive(owner)) throw heldBy(owner, path, what, clock);
-      takenOver = `${what}: took over the lock of ${describeOwner(owner, clock)}, which has ended`;
-      await removeIfStill(path, text);
-    }
+    await rename(draft, path);
+    return heldLock(path, me, takenOver);
   } catch (error) {
     if (error instanceof UserError) throw error;
     throw new UserError(`cannot lock ${what} with the file ${path}`, { cause: error });
   } finally {
-    await rm(draft, { force: true });
+    await rm(draft, { force: true }).catch(() => undefined);
+    guard.close();
   }
-  throw new UserError(`cannot lock ${what}: ${path} keeps changing`);
+}
+
+/** Who left the lock behind, as a sentence; undefined when it is free. Throws when it is held. */
+async function staleOwner({ path, what, clock }: LockRequest): Promise<string | undefined> {
+  const text = await readIfThere(path);
+  if (text === undefined) return undefined;
+  const owner = parseOwner(text);
+  if (owner !== undefined && mayBeAlive(owner)) throw heldBy(owner, path, what, clock);
+  return `${what}: took over the lock of ${describeOwner(owner, clock)}, which has ended`;
+}
+
+/**
+ * Lets one process at a time look at a lock file and replace it.
+ *
+ * A listening socket with a name outside the file system (Linux): the kernel gives it to one
+ * process, and takes it back whenever that ends. A second file could itself be left behind.
+ * @see unix(7), abstract sockets
+ */
+async function enterGuard(path: string, clock: Clock): Promise<Server> {
+  const name = createHash('sha256').update(resolve(path)).digest('hex').slice(0, 32);
+  const deadlineMs = clock.nowMs() + GUARD_MS;
+  for (;;) {
+    const server = createServer();
+    try {
+      server.listen({ path: `\0nightsweep-${name}`, exclusive: true });
+      await once(server, 'listening');
+      return server;
+    } catch (error) {
+      if (errorCode(error) !== 'EADDRINUSE' || clock.nowMs() > deadlineMs) throw error;
+      await clock.sleep(10);
+    }
+  }
 }
 
 function ownership(clock: Clock): LockOwner {
@@ -96,33 +125,6 @@ function heldLock(path: string, me: LockOwner, takenOver: string | undefined): L
   };
   const base = { path, release, [Symbol.asyncDispose]: release };
   return takenOver === undefined ? base : { ...base, takenOver };
-}
-
-/** A hard link appears in one step with its whole text, and fails when the name exists. */
-async function createdFrom(draft: string, path: string): Promise<boolean> {
-  try {
-    await link(draft, path);
-    return true;
-  } catch (error) {
-    if (errorCode(error) === 'EEXIST') return false;
-    throw error;
-  }
-}
-
-/**
- * Removes a stale lock, unless another process has replaced it since it was read: what was moved
- * away by mistake is put back.
- */
-async function removeIfStill(path: string, staleText: string): Promise<void> {
-  const aside = `${path}.${randomUUID()}.stale`;
-  try {
-    await rename(path, aside);
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return;
-    throw error;
-  }
-  if ((await readIfThere(aside)) !== staleText) await createdFrom(aside, path);
-  await rm(aside, { force: true });
 }
 
 async function readIfThere(path: string): Promise<string | undefined> {
