@@ -2,7 +2,7 @@ import { httpCall } from './http-call.ts';
 import type { LoadPlan } from './load-run.ts';
 
 /** Whole time for telling the server, wall ms; closing the sockets has already told it once. */
-const ABORT_TIMEOUT_MS = 5000;
+const ABORT_TIMEOUT_MS = 2000;
 const AT_A_TIME = 8;
 
 /**

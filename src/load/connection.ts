@@ -35,7 +35,10 @@ export class Connection {
         const socket = this.#socket;
         this.#socket = undefined;
         if (socket !== undefined && !socket.destroyed && !socket.readableEnded) {
-          callback(null, socket);
+          // Not at once: undici would take the answer for part of its own call and never send.
+          queueMicrotask(() => {
+            callback(null, socket);
+          });
         } else {
           this.#connect(options, callback);
         }
