@@ -29,7 +29,7 @@ const stageMarks: readonly (readonly [StartupStage, RegExp])[] = [
   ['weights', /Load weight begin|Loading (?:safetensors|pt) checkpoint shards|loading shards/i],
   [
     'memory-pools',
-    /Load weight end|(?:KV|Mamba) Cache is allocated|Memory pool end|max_mamba_cache_size/,
+    /Load weight end|(?:KV|Mamba) Cache is allocated|Memory pool end|max_mamba_cache_size: \d/,
   ],
   ['graph-capture', /Capture .*(?:cuda|cpu) graph.* begin|Capturing batches|Capture cuda graph/i],
   ['scheduler-ready', /max_total_num_tokens=\d+.*max_running_requests=/],
