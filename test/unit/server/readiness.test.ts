@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import type { Clock } from '../../../src/clock.ts';
+import { waitUntilReady } from '../../../src/server/readiness.ts';
+import type { RunningServer } from '../../../src/server/target.ts';
+
+/** A clock whose sleeps end at once and move it on. */
+function steppingClock(): Clock {
+  let nowMs = 0;
+  return {
+    wallMs: () => nowMs,
+    nowMs: () => nowMs,
+    sleep: (ms) => {
+      nowMs += ms;
+      return Promise.resolve();
+    },
+  };
+}
+
+/** A server that prints up to `progressSeconds` after its start, and never ends. */
+function silentServer(clock: Clock, progressSeconds: number): RunningServer {
+  const unused = () => Promise.reject(new Error('not used'));
+  return {
+    pid: 1,
+    startedAtMs: 0,
+    exit: () => undefined,
+    exited: new Promise(() => undefined),
+    logTail: () => [],
+    logBytes: () => Math.min(clock.nowMs(), progressSeconds * 1000),
+    stop: unused,
+    [Symbol.asyncDispose]: unused,
+  };
+}
+
+const refused = () => Promise.reject(Object.assign(new Error('no'), { code: 'ECONNREFUSED' }));
+const limits = { stallSeconds: 300, totalSeconds: 3600 };
+const { signal } = new AbortController();
+
+test('progress extends the wait past the stall limit, up to that long after its end (A12)', async () => {
+  const clock = steppingClock();
+  const server = silentServer(clock, 1000);
+  const readiness = await waitUntilReady({ server, probe: refused, limits, clock, signal });
+  expect(readiness).toMatchObject({ state: 'not-ready', why: 'stalled' });
+  expect(readiness.seconds).toBeGreaterThanOrEqual(1300);
+  expect(readiness.seconds).toBeLessThan(1301);
+});
+
+test('endless progress ends at the total limit (A11)', async () => {
+  const clock = steppingClock();
+  const server = silentServer(clock, Infinity);
+  const readiness = await waitUntilReady({ server, probe: refused, limits, clock, signal });
+  expect(readiness).toMatchObject({ why: 'total-limit', lastError: 'no' });
+});
+
+test('a server that answers with errors only is not taken for a silent one', async () => {
+  const clock = steppingClock();
+  const probe = () => Promise.reject(new Error('HTTP 500'));
+  const server = silentServer(clock, 0);
+  const readiness = await waitUntilReady({ server, probe, limits, clock, signal });
+  expect(readiness).toMatchObject({ why: 'completion-failed', lastError: 'HTTP 500' });
+});
