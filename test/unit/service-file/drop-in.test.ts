@@ -8,7 +8,7 @@ const help = sglangHelp('0.5.10');
 const options = { unitName: 'sglang.service' };
 const LAUNCH = '/opt/env/bin/python3 -m sglang.launch_server --model-path /models/m';
 const hostile = fc.string({
-  unit: fc.constantFrom(...' \t"\'\\%$;#={}[]~*|>&`a1é𝄞-'),
+  unit: fc.constantFrom(...Array.from(' \t"\'\\%$;#={}[]~*|>&`a1é𝄞-')),
   maxLength: 12,
 });
 
