@@ -15,7 +15,16 @@ export function processStat(pid: number): ProcessStat | undefined {
 /** As `processStat`, but only for processes that have not ended. */
 export function liveProcess(pid: number): ProcessStat | undefined {
   const stat = processStat(pid);
-  return stat === undefined || stat.state === 'Z' || stat.state === 'X' ? undefined : stat;
+  return stat === undefined || hasEnded(stat) ? undefined : stat;
+}
+
+/**
+ * A process whose main thread ended, or that was killed while a thread is stuck in a driver, shows
+ * as a zombie, yet holds its GPU memory: only a zombie with no other thread has ended.
+ */
+function hasEnded({ pid, state }: ProcessStat): boolean {
+  if (state === 'X') return true;
+  return state === 'Z' && listProc(`${pid}/task`).length <= 1;
 }
 
 /** Whether exactly this process still runs (not another one that got its pid). */

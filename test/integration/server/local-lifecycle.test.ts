@@ -157,6 +157,14 @@ test('the log of a server that prints 100 MB stays within its cap, with start an
   expect(log).toContain('flood done\n');
 });
 
+test('a full disk costs the log, not the server, and is told', async () => {
+  const request = launches.request('--say', 'a line', '--exit', '0', '--exit-after', '500');
+  await using server = await target.start({ ...request, logPath: '/dev/full' });
+  expect((await server.exited).code).toBe(0);
+  expect(server.logTail(9)[0]).toBe('a line');
+  expect(server.logTail(1)[0]).toContain('ENOSPC');
+});
+
 test('the watchdog ends after a clean stop', async () => {
   const server = await target.start(launches.request());
   const watchdog = watchdogOf(server.pid);
