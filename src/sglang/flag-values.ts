@@ -18,7 +18,7 @@ export function wordProblem(flag: FlagHelp, word: string): string | undefined {
   }
   switch (flag.type) {
     case 'integer':
-      if (INTEGER.test(word) || (flag.acceptsSuffix === true && SUFFIXED.test(word)))
+      if (INTEGER.test(word) || (flag.acceptsSuffix === true && SUFFIXED.test(word.trim())))
         return undefined;
       return 'must be a whole number';
     case 'number':

@@ -108,6 +108,18 @@ export function lastOccurrence(args: LaunchArgs, name: string): FlagOccurrence |
   return args.flags.findLast((occurrence) => occurrence.name === name);
 }
 
+/**
+ * The command with another program in front of the same flags: production's flags on a simulated
+ * server. Prefixes of the old program (`env`, `taskset`) go with it.
+ *
+ * @throws UserError when no SGLang launch is found in the command.
+ */
+export function replaceProgram(argv: readonly string[], program: readonly string[]): string[] {
+  const found = findLaunchProgram(argv);
+  if (found === undefined) throw noLaunch(argv);
+  return [...program, ...argv.slice(found.end)];
+}
+
 function readOccurrence(
   argv: readonly string[],
   start: number,

@@ -1,8 +1,13 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Assignment } from '../../../src/search-space/assignment.ts';
 import { applyAssignment } from '../../../src/sglang/apply-assignment.ts';
-import { lastOccurrence, parseLaunchArgs } from '../../../src/sglang/launch-args.ts';
+import {
+  lastOccurrence,
+  parseLaunchArgs,
+  replaceProgram,
+} from '../../../src/sglang/launch-args.ts';
 import { findLaunchProgram } from '../../../src/sglang/launch-program.ts';
 import { sglangHelp } from '../../helpers/sglang-help.ts';
 
@@ -41,6 +46,30 @@ describe('findLaunchProgram', () => {
     'python3 -m vllm.entrypoints.api_server --model-path launch_server.py',
   ])('finds none in "%s"', (command) => {
     expect(findLaunchProgram(command.split(' '))).toBeUndefined();
+  });
+});
+
+/** Command lines and what Python 3.11's argparse made of them, given the flags of 0.5.23's help. */
+const cases = JSON.parse(
+  readFileSync(new URL('../../fixtures/help/argparse-0.5.23.json', import.meta.url), 'utf8'),
+) as { words: string[]; read: [name: string, values: string[], negated: boolean][] | null }[];
+
+describe('against argparse', () => {
+  test('reads what argparse reads, and finds fault where it does', () => {
+    const wrong = cases.filter(({ words, read }) => {
+      const { flags, problems } = parseLaunchArgs(['sglang', 'serve', ...words], help, {
+        version: '0.5.23',
+      });
+      const faults = problems.filter(
+        ({ code }) => code !== 'repeated-flag' && code !== 'config-file',
+      );
+      if (read === null) return faults.length === 0;
+      const mine = flags.map(({ name, values, negated }) => [name, values, negated]);
+      return faults.length > 0 || JSON.stringify(mine) !== JSON.stringify(read);
+    });
+    expect(cases.filter(({ read }) => read !== null).length).toBeGreaterThan(150);
+    expect(cases.filter(({ read }) => read === null).length).toBeGreaterThan(100);
+    expect(wrong).toEqual([]);
   });
 });
 
@@ -115,6 +144,19 @@ describe('parseLaunchArgs', () => {
     expect(() => parseLaunchArgs(command.split(' '), help)).toThrow(
       expect.objectContaining({ hint: expect.stringMatching(hint) as string }),
     );
+  });
+});
+
+describe('replaceProgram', () => {
+  test('keeps the flags alone', () => {
+    const argv = ['env', 'A=1', ...PROGRAM, '--port', '1'];
+    expect(replaceProgram(argv, ['node', 'main.js', 'simulate'])).toEqual([
+      'node',
+      'main.js',
+      'simulate',
+      '--port',
+      '1',
+    ]);
   });
 });
 
