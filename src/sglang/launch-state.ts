@@ -36,7 +36,9 @@ export class LaunchState {
       if (!sameValue(value, null)) this.values.set(name, value);
     }
     for (const [name, value] of Object.entries(contextValues(context))) {
-      this.values.set(name, value === undefined ? { unknown: name } : value);
+      // `--device` is a flag and a fact: what the command says counts where the facts are silent.
+      if (value !== undefined) this.values.set(name, value);
+      else if (!this.values.has(name)) this.values.set(name, { unknown: name });
     }
   }
 
