@@ -23,7 +23,7 @@ function nativeEvent(runtime: Runtime, incremental: boolean): AnswerStream['even
     const first = start === undefined;
     start ??= metaStart(runtime, request);
     const { text, ids } = incremental ? added : answer;
-    return `data: {"text":"${text}","output_ids":[${ids}],"meta_info":${metaInfo(runtime, request, start, first)}}\n\n`;
+    return `data: {"text":"${text}","output_ids":[${ids}],"meta_info":${metaInfo(runtime, request, start, first ? 'first' : 'later')}}\n\n`;
   };
 }
 
@@ -66,7 +66,7 @@ export function handleGenerate(runtime: Runtime, text: string, response: ServerR
       event: nativeEvent(runtime, runtime.launch.fields['incremental_streaming_output'] === true),
       lastEvents: () => 'data: [DONE]\n\n',
       whole: (request: EngineRequest, answer: AnswerText) =>
-        `{"text":"${answer.text}","output_ids":[${answer.ids}],"meta_info":${metaInfo(runtime, request, metaStart(runtime, request), true)}}`,
+        `{"text":"${answer.text}","output_ids":[${answer.ids}],"meta_info":${metaInfo(runtime, request, metaStart(runtime, request), 'whole')}}`,
       refuse: () => {
         if (stream) {
           startStream(response);

@@ -24,7 +24,7 @@ function metricsTimes(runtime: Runtime, request: EngineRequest): string {
 }
 
 /** Fields of an answer that has ended. */
-function metaEnd(runtime: Runtime, request: EngineRequest): string {
+function metaEnd(runtime: Runtime, request: EngineRequest, sentInside: string): string {
   const { arrivedAtMs, lastTokenAtMs = arrivedAtMs, firstTokenAtMs = arrivedAtMs } = request;
   const latency = (lastTokenAtMs - arrivedAtMs) / 1000;
   let text = `,"e2e_latency":${latency}`;
@@ -40,15 +40,15 @@ function metaEnd(runtime: Runtime, request: EngineRequest): string {
   }
   if (runtime.launch.fields['enable_metrics'] !== true) return text;
   const decodeSeconds = Math.max(1e-6, (lastTokenAtMs - firstTokenAtMs) / 1000);
-  return `${text},"request_received_ts":${wallSeconds(runtime, arrivedAtMs)},"first_token_latency":${(firstTokenAtMs - arrivedAtMs) / 1000},"api_server_dispatch_finish_ts":${wallSeconds(runtime, arrivedAtMs)},"request_finished_ts":${wallSeconds(runtime, lastTokenAtMs)},"decode_throughput":${request.outputTokens / decodeSeconds}`;
+  return `${text},"request_received_ts":${wallSeconds(runtime, arrivedAtMs)},"first_token_latency":${(firstTokenAtMs - arrivedAtMs) / 1000},"api_server_dispatch_finish_ts":${wallSeconds(runtime, arrivedAtMs)}${sentInside},"request_finished_ts":${wallSeconds(runtime, lastTokenAtMs)},"decode_throughput":${request.outputTokens / decodeSeconds}`;
 }
 
-/** `meta_info` of `/generate` as JSON. `start` comes from {@link metaStart}. */
+/** `meta_info` of `/generate` as JSON, in an event or a whole answer; `start` is {@link metaStart}. */
 export function metaInfo(
   runtime: Runtime,
   request: EngineRequest,
   start: string,
-  first: boolean,
+  place: 'first' | 'later' | 'whole',
 ): string {
   const { finish, outputTokens, cachedTokens } = request;
   const details = cachedTokens === 0 ? 'null' : `{"device":${cachedTokens},"host":0}`;
@@ -57,8 +57,12 @@ export function metaInfo(
     finish === undefined
       ? ''
       : `"weight_versions":[{"version":${weightVersion},"start":0,"end":${outputTokens}}],`;
-  const end = finish === undefined ? '' : metaEnd(runtime, request);
-  const sent =
-    first || finish !== undefined ? `,"response_sent_to_client_ts":${Date.now() / 1000}` : '';
-  return `{"id":"${request.id}","finish_reason":${finish === undefined ? 'null' : JSON.stringify(finish)},${start}"completion_tokens":${outputTokens},"cached_tokens":${cachedTokens},${versions}"cached_tokens_details":${details},"dp_rank":null${end}${sent}}`;
+  const sent = `,"response_sent_to_client_ts":${Date.now() / 1000}`;
+  const timed = runtime.launch.fields['enable_metrics'] === true;
+  // A stream's last event has it among the times, where SGLang writes those.
+  const inside = place === 'whole' ? '' : sent;
+  const end = finish === undefined ? '' : metaEnd(runtime, request, inside);
+  const last =
+    place === 'whole' || (place === 'first' && (finish === undefined || !timed)) ? sent : '';
+  return `{"id":"${request.id}","finish_reason":${finish === undefined ? 'null' : JSON.stringify(finish)},${start}"completion_tokens":${outputTokens},"cached_tokens":${cachedTokens},${versions}"cached_tokens_details":${details},"dp_rank":null${end}${last}}`;
 }

@@ -103,6 +103,14 @@ function usage(request: EngineRequest, { cacheReport }: Options): string {
   return `{"prompt_tokens":${promptTokens},"total_tokens":${promptTokens + outputTokens},"completion_tokens":${outputTokens},"prompt_tokens_details":${details},"reasoning_tokens":0,"completion_tokens_details":null}`;
 }
 
+/** Usage of the chunk after the last token: completions leave the empty details out (captures). */
+function lastUsage(request: EngineRequest, options: Options, chat: boolean): string {
+  const all = usage(request, options);
+  if (chat) return all;
+  const short = all.replace(',"completion_tokens_details":null', '');
+  return short.replace('"prompt_tokens_details":null,', '');
+}
+
 function finishWords({ finish }: EngineRequest): { reason: string; matched: string } {
   if (finish === undefined) return { reason: 'null', matched: 'null' };
   return {
@@ -177,8 +185,7 @@ function serve(
     stream: options.stream,
     event: (request, _answer, added) => {
       const { reason, matched } = finishWords(request);
-      const opening =
-        first && chat ? chunk(request, shape.firstChoice ?? '', usageOf(request)) : '';
+      const opening = first && chat ? chunk(request, shape.firstChoice, usageOf(request)) : '';
       first = false;
       if (chat && request.finish !== undefined) {
         const text =
@@ -194,7 +201,7 @@ function serve(
     },
     lastEvents: (request) => {
       const last = options.includeUsage
-        ? chunk(request, '', `,"usage":${usage(request, options)}`)
+        ? chunk(request, '', `,"usage":${lastUsage(request, options, chat)}`)
         : '';
       return `${last}data: [DONE]\n\n`;
     },

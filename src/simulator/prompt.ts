@@ -15,10 +15,10 @@ const PIECE = / ?[A-Za-z]{1,8}| ?\d{1,3}|[^\sA-Za-z0-9]|\s/g;
 const VOCABULARY = 151_936;
 const CODE_CHARACTERS = /[{}()[\];=<>_#]/g;
 
-/** Share of distinct ids below which a prompt counts as one repeated token. */
-const REPEATED_SHARE = 0.05;
+/** A prompt of so few different ids counts as a repeated token, however long it is. */
+const REPEATED_IDS = 8;
 /** Share of distinct ids above which a list of ids looks random: text of that length repeats more. */
-const RANDOM_SHARE = 0.75;
+const RANDOM_SHARE = 0.8;
 /** Characters per 100 that make a text code. */
 const CODE_PER_100 = 4;
 
@@ -30,9 +30,10 @@ function hashIds(ids: readonly number[]): number {
 
 /** Kind of a prompt that came as token ids. Short lists say nothing and count as text. */
 function kindOfIds(ids: readonly number[]): PromptKind {
-  const distinct = new Set(ids).size / Math.max(1, ids.length);
-  if (ids.length >= 20 && distinct < REPEATED_SHARE) return 'repeated';
-  return ids.length >= 20 && distinct > RANDOM_SHARE ? 'random' : 'text';
+  if (ids.length < 20) return 'text';
+  const distinct = new Set(ids).size;
+  if (distinct <= REPEATED_IDS) return 'repeated';
+  return distinct / ids.length > RANDOM_SHARE ? 'random' : 'text';
 }
 
 function kindOfText(text: string, ids: readonly number[]): PromptKind {

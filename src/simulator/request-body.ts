@@ -81,16 +81,18 @@ export function readOpenAiSampling(body: Body, fallbackTokens: number): Sampling
   };
 }
 
+function asText(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
 /** Text of chat messages as a template would join them; undefined when they are no messages. */
 export function readMessages(value: unknown): string | undefined {
   if (!Array.isArray(value) || value.length === 0) return undefined;
   const parts = (value as unknown[]).map((message) => {
     const { role, content } = (message ?? {}) as Body;
     const text = Array.isArray(content)
-      ? content.map((part) => String((part as Body)['text'] ?? '')).join('')
-      : typeof content === 'string'
-        ? content
-        : '';
+      ? content.map((part) => asText((part as Body)['text'])).join('')
+      : asText(content);
     return `<|im_start|>${typeof role === 'string' ? role : 'user'}\n${text}<|im_end|>\n`;
   });
   return `${parts.join('')}<|im_start|>assistant\n`;

@@ -4,7 +4,7 @@ import type { EngineRequest } from './engine-request.ts';
 import type { StreamFault } from './faults.ts';
 import { startStream } from './http-replies.ts';
 import { numberOf } from './resolution.ts';
-import type { Runtime, Submission } from './runtime.ts';
+import type { Accepted, Runtime, Submission } from './runtime.ts';
 
 /** What an endpoint makes of an answer. */
 export interface AnswerStream {
@@ -31,16 +31,16 @@ export function serveAnswer(
   submission: Omit<Submission, 'onNews'>,
   shape: AnswerStream,
 ): void {
-  let state:
-    | { request: EngineRequest; answer: AnswerText; fault: StreamFault | undefined }
-    | undefined;
+  let answer: AnswerText | undefined;
   const interval = numberOf(runtime.launch.fields, 'stream_interval') ?? 1;
   let ended = false;
-  const accepted = runtime.submit({
+  const accepted: Accepted | undefined = runtime.submit({
     ...submission,
     onNews: (request) => {
-      if (state === undefined || ended) return;
-      const { answer, fault } = state;
+      if (ended) return;
+      answer ??= new AnswerText(request);
+      // News comes from a later round of the scheduler, never from within submit().
+      const fault = accepted?.fault;
       if (fault !== undefined && shape.stream && request.outputTokens >= fault.afterTokens) {
         ended = true;
         applyFault(runtime, response, request, fault, shape);
@@ -55,7 +55,6 @@ export function serveAnswer(
     shape.refuse();
     return;
   }
-  state = { ...accepted, answer: new AnswerText(accepted.request) };
   response.on('close', () => {
     if (!ended) {
       ended = true;

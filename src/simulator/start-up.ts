@@ -2,7 +2,7 @@ import type { Launch } from './launch.ts';
 import type { ServerLog } from './log.ts';
 import { type Capacity, checkGraphMemory, checkKernels, GPU_GB } from './memory-model.ts';
 import { PythonError } from './python-error.ts';
-import { type Fields, numberOf, textOf } from './resolution.ts';
+import { numberOf, textOf } from './resolution.ts';
 import type { SimClock } from './sim-clock.ts';
 import type { Stage } from './switches.ts';
 
@@ -139,7 +139,7 @@ export class StartUp {
       ? ''
       : `max_running_requests=${capacity.maxRunningRequests}, `;
     this.#log.line(
-      `max_total_num_tokens=${capacity.maxTotalTokens}, chunked_prefill_size=${String(fields['chunked_prefill_size'])}, max_prefill_tokens=${String(fields['max_prefill_tokens'])}, ${running}context_len=${capacity.contextLength}, available_gpu_mem=${(capacity.freeGb - 0.73).toFixed(2)} GB`,
+      `max_total_num_tokens=${capacity.maxTotalTokens}, chunked_prefill_size=${pythonValue(fields['chunked_prefill_size'])}, max_prefill_tokens=${pythonValue(fields['max_prefill_tokens'])}, ${running}context_len=${capacity.contextLength}, available_gpu_mem=${(capacity.freeGb - 0.73).toFixed(2)} GB`,
     );
   }
 
@@ -165,17 +165,16 @@ export function outOfMemory(): PythonError {
 
 /** A value as Python prints it. */
 function pythonValue(value: unknown): string {
-  if (value === null || value === undefined) return 'None';
   if (value === true) return 'True';
   if (value === false) return 'False';
   if (typeof value === 'string')
     return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
   if (Array.isArray(value)) return `[${value.map(pythonValue).join(', ')}]`;
-  if (typeof value === 'object') return pythonDict(value as Record<string, unknown>);
-  return String(value as number);
+  if (typeof value === 'object' && value !== null) return pythonDict(value);
+  return typeof value === 'number' ? String(value) : 'None';
 }
 
-function pythonDict(fields: Fields | Record<string, unknown>): string {
+function pythonDict(fields: object): string {
   const entries = Object.entries(fields).map(([name, value]) => `'${name}': ${pythonValue(value)}`);
   return `{${entries.join(', ')}}`;
 }
