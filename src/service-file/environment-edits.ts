@@ -87,13 +87,15 @@ function addLines(
   const isCommand = entry.key === 'ExecStart';
   const line = source?.lines[isCommand ? entry.firstLine : entry.lastLine];
   if (source === undefined || line === undefined) throw new Error('no place for Environment=');
-  const eol = source.text.slice(line.end, line.next) || '\n';
-  const text = added
-    .map(([name, value]) => environmentLine(name, value ?? ''))
-    .map((setting) => (isCommand ? setting + eol : eol + setting))
-    .join('');
-  const at = isCommand ? line.start : line.end;
-  return { file, edits: [{ start: at, end: at, text }] };
+  const hasBreak = line.next > line.end;
+  const eol = hasBreak ? source.text.slice(line.end, line.next) : '\n';
+  const settings = added.map(([name, value]) => environmentLine(name, value ?? '')).join(eol);
+  if (isCommand) {
+    return { file, edits: [{ start: line.start, end: line.start, text: settings + eol }] };
+  }
+  // Behind the whole line: the line itself may be on its way out.
+  const text = hasBreak ? settings + eol : eol + settings;
+  return { file, edits: [{ start: line.next, end: line.next, text }] };
 }
 
 /** `Environment=NAME=value`, quoted so that the process gets exactly that. */

@@ -10,6 +10,7 @@ import { sglangHelp } from '../helpers/sglang-help.ts';
 import { service, unitText } from '../helpers/unit-fixture.ts';
 
 const help = sglangHelp('0.5.10');
+const ANALYZER = 'systemd-analyze';
 const options = { unitName: 'sglang.service' };
 const HOSTILE = [
   '{"a": "50%", "b": "$x"}',
@@ -45,7 +46,7 @@ async function complaints(unit: string, dropIn?: string): Promise<Set<string>> {
     writeFileSync(join(own, 'sglang.service.d', 'zzzz.conf'), dropIn);
   }
   const { stderr, stdout } = await execa(
-    'systemd-analyze',
+    ANALYZER,
     ['verify', '--man=no', join(own, 'sglang.service')],
     { reject: false, env: { SYSTEMD_UNIT_PATH: `${own}:` } },
   );

@@ -204,6 +204,11 @@ describe('variables', () => {
     );
   });
 
+  test('a new variable takes the place of the last one that goes', () => {
+    const text = `[Service]\nEnvironment=A=1\nExecStart=${LAUNCH}\n`;
+    expect(emit(text, { 'env.A': null, 'env.B': 2 })[0]).toBe(text.replace('A=1', 'B=2'));
+  });
+
   test('a first variable stands in front of the command', () => {
     expect(emit(`[Service]\nExecStart=${LAUNCH}\n`, { 'env.A': 1 })[0]).toBe(
       `[Service]\nEnvironment=A=1\nExecStart=${LAUNCH}\n`,
