@@ -3,7 +3,7 @@ import { MIN_WAVES, pointMarks } from './point-marks.ts';
 import type { PointMetrics } from './point-metrics.ts';
 import { decodeTokensPerSecond, e2eMs, itlMs, tpotMs, ttftMs } from './request-metrics.ts';
 import type { RequestRecord } from './request-record.ts';
-import { distribution, mean, sum } from './statistics.ts';
+import { distribution, sum } from './statistics.ts';
 import { peakTokensPerSecond, steadyWindow, tokensInWindow } from './steady-window.ts';
 
 /** One load run as the metrics see it, with what is known of how it was taken. */
@@ -41,7 +41,7 @@ export function computePointMetrics(input: PointInput): PointMetrics {
   const counts = countRequests(records, completed);
   const throughput = throughputs(input, completed);
   const latencies = latencyDistributions(completed);
-  const perRequest = mean(defined(completed.map(decodeTokensPerSecond))) ?? null;
+  const perRequest = decodeTokensPerSecond(completed) ?? null;
   const decodingConcurrency =
     perRequest === null ? null : throughput.outputTokensPerSecond / perRequest;
 

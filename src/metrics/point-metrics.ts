@@ -67,7 +67,7 @@ export interface PointMetrics {
   readonly requestsPerSecond: number;
   /** Highest output rate over slices of at least a second; absent where it was not measured. */
   readonly peakTokensPerSecond?: number;
-  /** Mean over requests of tokens after the first / decode time, tokens per second. */
+  /** Decode speed of a request: tokens after the first chunk / decode time, both summed over requests. */
   readonly perRequestTokensPerSecond: number | null;
   /** Little's law: aggregate / per-request speed = requests decoding at a time. */
   readonly decodingConcurrency: number | null;

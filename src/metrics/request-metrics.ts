@@ -53,13 +53,22 @@ export function tpotMs(record: RequestRecord): number | undefined {
 }
 
 /**
- * Decode speed of one request in tokens per second: `1000 / TPOT`. Excludes the wait for the
- * first token, like the per-request column of the reference benchmark (123.3 beside an aggregate
- * of 121.6 at one request in flight).
+ * Decode speed of a request in tokens per second, as the time-weighted mean over the requests: sum
+ * of tokens after the first chunk / sum of the time they took. Undefined when there is none.
+ *
+ * Excludes the wait for the first token, like the per-request column of the reference benchmark
+ * (123.3 beside an aggregate of 121.6 at one request in flight). The weighted mean is the one for
+ * which Little's law is exact, and one answer that arrived in a burst cannot pull it up.
  */
-export function decodeTokensPerSecond(record: RequestRecord): number | undefined {
-  const phase = decodePhase(record);
-  return phase && (phase.tokens / phase.ms) * 1000;
+export function decodeTokensPerSecond(records: readonly RequestRecord[]): number | undefined {
+  let tokens = 0;
+  let ms = 0;
+  for (const record of records) {
+    const phase = decodePhase(record);
+    tokens += phase?.tokens ?? 0;
+    ms += phase?.ms ?? 0;
+  }
+  return ms > 0 ? (tokens / ms) * 1000 : undefined;
 }
 
 /**

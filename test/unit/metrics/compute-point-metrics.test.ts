@@ -233,6 +233,16 @@ test('accept length is the sum of tokens over the sum of verify steps', () => {
   expect(metrics.acceptLength).toBe(48 / 16);
 });
 
+test('one answer that arrived in a burst does not pull the decode speed up', () => {
+  const steady = Array.from({ length: 9 }, (_, i) =>
+    completedRequest({ sentAtMs: i * 1000, chunks: 101, gapMs: 10 }),
+  );
+  const burst = completedRequest({ sentAtMs: 9000, chunks: 11, gapMs: 0.01 });
+  const metrics = point({ records: [...steady, burst], concurrency: 1 });
+  // 910 tokens in 9000.1 ms; the mean of the ten speeds would be 10090.
+  expect(metrics.perRequestTokensPerSecond).toBeCloseTo(910_000 / 9000.1, 6);
+});
+
 test('any closed loop keeps its invariants, and tokens in the window never exceed the total', () => {
   const request = fc.record({
     chunks: fc.integer({ min: 1, max: 30 }),
