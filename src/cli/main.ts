@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
+import { CommanderError } from '@commander-js/extra-typings';
 import { EXIT } from '../errors.ts';
 import { Interrupted, reportError } from './boundary.ts';
 import type { CliContext } from './context.ts';
@@ -7,9 +8,9 @@ import { createProgram } from './program.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Program arguments that start this program: run from source, tsx's own options are needed too. */
-function selfArgv(): readonly string[] {
-  return [process.execPath, ...process.execArgv, fileURLToPath(import.meta.url)];
+function packageVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { readonly version: string }).version;
 }
 
 function takeSignals(): AbortSignal {
@@ -26,11 +27,12 @@ function takeSignals(): AbortSignal {
 async function main(argv: readonly string[]): Promise<number> {
   let exitCode = 0;
   const context: CliContext = {
+    version: packageVersion(),
     stdout: (text) => process.stdout.write(text),
     stderr: (line) => process.stderr.write(`${line}\n`),
     isTerminal: process.stdout.isTTY,
+    color: process.stdout.isTTY && (process.env['NO_COLOR'] ?? '') === '',
     environment: process.env,
-    self: selfArgv(),
     takeSignals,
     setExitCode: (code) => {
       exitCode = code;
@@ -45,6 +47,8 @@ async function main(argv: readonly string[]): Promise<number> {
     await createProgram(context).parseAsync([...argv], { from: 'user' });
     return exitCode;
   } catch (error) {
+    // Commander has printed it: help and version are no mistakes, everything else is the user's.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.operatorError;
     const debug = argv.includes('--debug') || process.env['NIGHTSWEEP_DEBUG'] !== undefined;
     return reportError(error, context.stderr, { debug });
   }

@@ -1,5 +1,4 @@
 import { InvalidArgumentError } from 'commander';
-import type { Assignment, FlagValue } from '../search-space/assignment.ts';
 
 /** Where measurements are kept unless `--db` says otherwise. */
 export const DEFAULT_DATABASE = 'results/nightsweep.sqlite';
@@ -30,67 +29,11 @@ export function wholeNumber(least: number): (text: string) => number {
   };
 }
 
-/** The choices' own text when it is one of them; otherwise an error that lists them. */
+/** The choice that the text is; otherwise an error that lists them. */
 export function oneOf<const T extends string>(choices: readonly T[]): (text: string) => T {
   return (text) => {
     const found = choices.find((choice) => choice === text);
-    if (found === undefined) {
-      throw new InvalidArgumentError(`expected one of ${choices.join(', ')}; got "${text}"`);
-    }
-    return found;
+    if (found !== undefined) return found;
+    throw new InvalidArgumentError(`expected one of ${choices.join(', ')}; got "${text}"`);
   };
-}
-
-/**
- * Parses `flag=value,flag=value` into an assignment.
- *
- * `~` or nothing is an absent flag, `true`/`false` a boolean, `[1,2]` a flag with several values,
- * numbers are numbers. Commas inside brackets, braces or double quotes belong to the value.
- */
-export function parseAssignment(text: string): Assignment {
-  const entries = splitOutsideBrackets(text).map((part) => {
-    const at = part.indexOf('=');
-    const name = (at < 0 ? part : part.slice(0, at)).trim().replace(/^--/, '');
-    if (at < 1 || name === '') {
-      throw new InvalidArgumentError(
-        `expected flag=value,flag=value (such as max-running-requests=48); got "${part}"`,
-      );
-    }
-    const normalised = name.startsWith('env.') ? name : name.replaceAll('_', '-');
-    return [normalised, parseValue(part.slice(at + 1).trim())] as const;
-  });
-  return Object.fromEntries(entries);
-}
-
-function parseValue(text: string): FlagValue {
-  if (text === '' || text === '~' || text === 'null') return null;
-  if (text === 'true') return true;
-  if (text === 'false') return false;
-  if (text.startsWith('[') && text.endsWith(']')) {
-    return splitOutsideBrackets(text.slice(1, -1)).map((word) => {
-      const value = parseValue(word.trim());
-      return typeof value === 'number' ? value : word.trim();
-    });
-  }
-  const number = Number(text);
-  return Number.isFinite(number) && String(number) === text ? number : text;
-}
-
-function splitOutsideBrackets(text: string): readonly string[] {
-  const parts: string[] = [];
-  let depth = 0;
-  let quoted = false;
-  let part = '';
-  for (const char of text) {
-    if (char === '"') quoted = !quoted;
-    if (!quoted && '[{'.includes(char)) depth += 1;
-    if (!quoted && ']}'.includes(char)) depth -= 1;
-    if (char === ',' && depth === 0 && !quoted) {
-      parts.push(part);
-      part = '';
-    } else {
-      part += char;
-    }
-  }
-  return [...parts, part].filter((word) => word.trim() !== '');
 }

@@ -1,4 +1,6 @@
 import { assignmentText } from '../report/assignment-text.ts';
+import { signedPercent } from '../report/figures.ts';
+import { formatValue } from '../search-space/values.ts';
 import type { StudyEvent } from '../study/events.ts';
 
 /** What a sweep has done so far, as far as the live view shows it. */
@@ -58,13 +60,16 @@ function lineOf(event: StudyEvent, progress: Progress): string | undefined {
       return `    ready after ${event.seconds.toFixed(1)} s`;
     case 'measured': {
       const { metrics } = event;
-      const change = event.changeFraction === null ? '' : `  ${signedPercent(event.changeFraction)}`;
+      const change =
+        event.changeFraction === null ? '' : `  ${signedPercent(event.changeFraction)}`;
       const speed = metrics.outputTokensPerSecond.toFixed(1).padStart(8);
       const marks = metrics.marks.map((mark) => mark.code).join(', ');
       return `    C=${String(event.concurrency).padEnd(4)}${speed} tok/s${change}${marks === '' ? '' : `  [${marks}]`}`;
     }
     case 'trial-ended':
       return event.state === 'completed' ? undefined : `    ${event.state}: ${event.reason ?? ''}`;
+    case 'no-effect':
+      return `    ${event.parameter}: asked ${formatValue(event.asked)}, the server runs ${formatValue(event.effective)}`;
     case 'finalists':
       return event.trials.length === 0
         ? 'no trial is above the baseline: nothing to confirm'
@@ -79,7 +84,11 @@ function lineOf(event: StudyEvent, progress: Progress): string | undefined {
 }
 
 function liveText(event: StudyEvent, progress: Progress, nowMs: number): string {
-  if (event.type === 'stage') progress.phase = event.stage;
+  if (event.type === 'stage') {
+    const { stage, done, total } = event.progress;
+    progress.phase =
+      done === undefined ? stage : `${stage} ${String(done)}/${String(total ?? '?')}`;
+  }
   if (event.type === 'measuring') {
     progress.phase = `${event.phase === 'measure' ? 'measuring' : 'warming up'} C=${String(event.concurrency)}`;
   }
@@ -95,8 +104,4 @@ function trialName(event: StudyEvent & { readonly type: 'launch-started' }): str
   return event.isBaseline
     ? 'baseline'
     : `#${String(event.trial)} ${assignmentText(event.assignment)}`;
-}
-
-function signedPercent(fraction: number): string {
-  return `${fraction < 0 ? '-' : '+'}${Math.abs(fraction * 100).toFixed(1)} %`;
 }

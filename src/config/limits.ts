@@ -1,5 +1,5 @@
 import { type Limit, WORST_CONCURRENCY } from '../ranking/limits.ts';
-import { type Problems, show, suggest } from './problems.ts';
+import { Problems, show, suggest } from './problems.ts';
 import { parseFraction } from './quantities.ts';
 
 type Better = 'lower' | 'higher';
@@ -51,4 +51,12 @@ export function readLimits(written: readonly string[], problems: Problems): read
     }
     return [{ text: text.trim(), metric, operator: right, value }];
   });
+}
+
+/** Limits as a study was stored with them: they were checked when it was read. */
+export function storedLimits(written: readonly string[]): readonly Limit[] {
+  const problems = new Problems('the stored study', () => ({ line: 0, column: 0 }));
+  const limits = readLimits(written, problems);
+  problems.throwIfAny();
+  return limits;
 }

@@ -32,7 +32,7 @@ export function createBudget(config: BudgetConfig, clock: Clock): Budget {
       const kept = left > reserved ? reserved : 0;
       if (left < 1 + kept) return false;
       if (deadlineMs === undefined) return true;
-      const seconds = taken.length === 0 ? 0 : mean(taken);
+      const seconds = mean(taken) ?? 0;
       return clock.nowMs() + seconds * (1 + reserved) * 1000 <= deadlineMs;
     },
   };

@@ -1,6 +1,7 @@
 import type { LoadProgress } from '../load/load-run.ts';
 import type { PointMetrics } from '../metrics/point-metrics.ts';
-import type { Assignment } from '../search-space/assignment.ts';
+import type { Assignment, FlagValue } from '../search-space/assignment.ts';
+import type { StartupProgress } from '../sglang/startup-stage.ts';
 
 /** What a sweep tells whoever watches it. Facts only; sentences are made by the watcher. */
 export type StudyEvent =
@@ -22,7 +23,7 @@ export type StudyEvent =
       /** Launches of the plan as known now, this one included. */
       readonly launchesLeft: number;
     }
-  | { readonly type: 'stage'; readonly trial: number; readonly stage: string }
+  | { readonly type: 'stage'; readonly trial: number; readonly progress: StartupProgress }
   | { readonly type: 'ready'; readonly trial: number; readonly seconds: number }
   | {
       readonly type: 'measuring';
@@ -53,6 +54,13 @@ export type StudyEvent =
       readonly state: 'completed' | 'partial' | 'infeasible' | 'failed';
       readonly cause: string | null;
       readonly reason: string | null;
+    }
+  | {
+      readonly type: 'no-effect';
+      readonly trial: number;
+      readonly parameter: string;
+      readonly asked: FlagValue;
+      readonly effective: FlagValue;
     }
   | { readonly type: 'finalists'; readonly trials: readonly number[] }
   | { readonly type: 'notice'; readonly text: string };

@@ -14,8 +14,8 @@ export function chooseFinalists(trials: readonly TrialData[], study: Study): rea
     scoreKind: study.objective.score,
     limits: study.objective.limits,
   });
-  const baseline = ranking.entries.find((entry) => entry.isBaseline);
-  return ranking.entries
+  const baseline = ranking.trials.find((entry) => entry.isBaseline);
+  return ranking.trials
     .filter((entry) => entry.eligible && !entry.isBaseline)
     .filter(({ score }) => score !== null && score > (baseline?.score ?? 0))
     .slice(0, study.measure.finalists)

@@ -1,15 +1,27 @@
 import type { Clock } from '../clock.ts';
 import type { StartConfig } from '../config/study.ts';
+import { UserError } from '../errors.ts';
+import { type NotReadyReason, waitUntilReady } from '../server/readiness.ts';
 import type { LaunchRequest, RunningServer, ServerExit, Target } from '../server/target.ts';
-import { waitUntilReady } from '../server/readiness.ts';
+import type { EffectiveConfiguration } from '../sglang/effective-configuration.ts';
 import { classifyFailure, type FailureCause } from '../sglang/failure-causes.ts';
-import { startupStage } from '../sglang/log-lines.ts';
+import { startupProgress } from '../sglang/startup-stage.ts';
 import type { MeasurementKey, StoredTrial, StudyStore } from '../storage/study-store.ts';
 import type { StudyEvent } from './events.ts';
 import type { Measurer, PointResult, ServerFacts, ServerProbe } from './services.ts';
 
+/** SGLang takes 5.8 s from the death of its scheduler to its own (seen in 0.5.23). */
+const DEATH_WAIT_MS = 8000;
+const DEATH_POLL_MS = 500;
+
+/** What the classifier says when the log tells of no death. */
+const UNTOLD_CAUSES: ReadonlySet<string> = new Set(['not-ready', 'serving-hang']);
+
 /** How many lines of the log are kept with a failure. */
 const LOG_TAIL_LINES = 60;
+
+/** Lines in which the cause of a failure and the stage of a start are looked for. */
+const LOG_SEARCH_LINES = 400;
 
 /**
  * How a launch ended, as far as its trial is concerned.
@@ -19,12 +31,16 @@ const LOG_TAIL_LINES = 60;
  */
 export type LaunchOutcome =
   | { readonly state: 'measured' }
-  | { readonly state: 'not-ready'; readonly failure: FailureCause }
+  | {
+      readonly state: 'not-ready';
+      readonly why: NotReadyReason;
+      readonly failure: FailureCause;
+    }
   | { readonly state: 'crashed'; readonly concurrency: number; readonly failure: FailureCause }
   | {
       readonly state: 'limit';
       readonly concurrency: number;
-      readonly why: PointResult['why'];
+      readonly why: PointResult['why'] | 'unreachable';
       readonly measurementKept: boolean;
     };
 
@@ -39,8 +55,8 @@ export interface LaunchJob {
     readonly argv: readonly string[];
     readonly environment: Readonly<Record<string, string>>;
   };
-  /** Called once the server is ready; may return marks that bar the trial's values. */
-  readonly onReady: (facts: ServerFacts, server: RunningServer) => Readonly<Record<string, unknown>> | null;
+  /** Called once the server is ready; what it returns is stored with the launch. */
+  readonly onReady: (facts: ServerFacts, server: RunningServer) => EffectiveConfiguration;
   /** Baseline mean at a concurrency, to show a change while measuring. */
   readonly baselineAt: (concurrency: number) => number | null;
   /** Runs between ready and the first measurement, e.g. to compare with recorded numbers. */
@@ -119,19 +135,19 @@ async function useServer(
     clock,
     signal,
     onProgress: () => {
-      const stage = startupStage(server.logTail(LOG_TAIL_LINES));
-      if (stage !== undefined) emit({ type: 'stage', trial: job.trial.number, stage });
+      const progress = startupProgress(server.logTail(LOG_SEARCH_LINES));
+      emit({ type: 'stage', trial: job.trial.number, progress });
     },
   });
   if (readiness.state === 'not-ready') {
     const failure = failureOf(server, 'start', readiness.why);
-    return { state: 'not-ready', failure };
+    return { state: 'not-ready', why: readiness.why, failure };
   }
   const facts = await probe.facts(signal);
   emit({ type: 'ready', trial: job.trial.number, seconds: readiness.seconds * facts.timeScale });
   store.launchReady(launchId, {
     readySeconds: readiness.seconds * facts.timeScale,
-    effective: job.onReady(facts, server),
+    effective: { ...job.onReady(facts, server) },
     sglangVersion: facts.version,
   });
   await job.beforeMeasuring?.(facts, signal);
@@ -155,26 +171,45 @@ async function measureAll(
   for (const key of job.keys) {
     const point = await measurePoint(key, facts, job, deps, either);
     signal.throwIfAborted();
-    if (server.exit() !== undefined) {
-      const failure = failureOf(server, 'serving');
-      return { state: 'crashed', concurrency: key.concurrency, failure };
+    if (point === undefined || !point.usable) {
+      const failure = await deathOf(server, point?.why, deps.clock);
+      if (failure !== undefined) return { state: 'crashed', concurrency: key.concurrency, failure };
     }
-    if (point === undefined) throw new Error('a point was given up although its server runs');
-    const kept = point.metrics.completed > 0 && point.metrics.outputTokensPerSecond > 0;
+    const kept = point !== undefined && isMeasurement(point);
     if (kept) commit(point, key, launchId, job, deps);
-    if (!point.usable) {
-      return {
-        state: 'limit',
-        concurrency: key.concurrency,
-        why: point.why,
-        measurementKept: kept,
-      };
+    if (point?.usable !== true) {
+      const why = point?.why ?? 'unreachable';
+      return { state: 'limit', concurrency: key.concurrency, why, measurementKept: kept };
     }
   }
   return { state: 'measured' };
 }
 
-/** Undefined when the point was given up because its signal was aborted. */
+/** Zero tokens are no measurement, whatever the reason (field report D16). */
+function isMeasurement({ metrics }: PointResult): boolean {
+  return metrics.completed > 0 && metrics.outputTokensPerSecond > 0;
+}
+
+/**
+ * Whether the server died under a point that failed, and of what. Its clients see a crash seconds
+ * before the process ends, and the log may tell of it while the process lives on (field report A7).
+ */
+async function deathOf(
+  server: RunningServer,
+  why: PointResult['why'] | undefined,
+  clock: Clock,
+): Promise<FailureCause | undefined> {
+  const deadlineMs = clock.nowMs() + DEATH_WAIT_MS;
+  for (;;) {
+    if (server.exit() !== undefined) return failureOf(server, 'serving');
+    if (clock.nowMs() >= deadlineMs) break;
+    await Promise.race([server.exited, clock.sleep(DEATH_POLL_MS)]);
+  }
+  const failure = failureOf(server, 'serving', why === 'stalled' ? 'stalled' : undefined);
+  return UNTOLD_CAUSES.has(failure.code) ? undefined : failure;
+}
+
+/** Undefined when the server could not be reached, or the signal was aborted. */
 async function measurePoint(
   key: MeasurementKey,
   facts: ServerFacts,
@@ -199,7 +234,8 @@ async function measurePoint(
       },
     });
   } catch (error) {
-    if (signal.aborted) return undefined;
+    // UserError: nothing accepts a connection any more.
+    if (signal.aborted || error instanceof UserError) return undefined;
     throw error;
   }
 }
@@ -238,14 +274,14 @@ function commit(
 function failureOf(
   server: RunningServer,
   phase: 'start' | 'serving',
-  why?: 'exited' | 'stalled' | 'total-limit' | 'completion-failed',
+  why?: NotReadyReason,
 ): FailureCause {
   const timedOut =
     why === 'stalled' ? ('stall' as const) : why === 'total-limit' ? ('total' as const) : undefined;
   return classifyFailure({
     phase,
     exit: server.exit() ?? null,
-    logLines: server.logTail(LOG_TAIL_LINES),
+    logLines: server.logTail(LOG_SEARCH_LINES),
     ...(timedOut === undefined ? {} : { timedOut }),
   });
 }
@@ -280,14 +316,15 @@ function stateOf(outcome: LaunchOutcome | undefined, problem: unknown) {
     case 'not-ready':
       return {
         state: 'not-ready',
-        cause: outcome.failure.cause,
+        cause: outcome.failure.code,
         message: outcome.failure.message,
       } as const;
     case 'crashed':
       return {
         state: 'crashed',
-        cause: outcome.failure.cause,
+        cause: outcome.failure.code,
         message: `at ${String(outcome.concurrency)} in flight: ${outcome.failure.message}`,
+        crashedAtConcurrency: outcome.concurrency,
       } as const;
     case 'limit':
       return {

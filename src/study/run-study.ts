@@ -1,8 +1,9 @@
-import { UserError } from '../errors.ts';
 import type { Study } from '../config/study.ts';
+import { UserError } from '../errors.ts';
 import { mean } from '../metrics/statistics.ts';
+import type { RunningServer } from '../server/target.ts';
+import type { EffectiveConfiguration } from '../sglang/effective-configuration.ts';
 import type { FailureCause } from '../sglang/failure-causes.ts';
-import type { LaunchRequest, RunningServer } from '../server/target.ts';
 import type { MeasurementKey, StoredStudy, StoredTrial } from '../storage/study-store.ts';
 import type { Budget } from './budget.ts';
 import { chooseFinalists } from './finalists.ts';
@@ -20,17 +21,14 @@ const BROKEN_AFTER_FAILURES = 3;
 export interface LaunchBuilder {
   build(trial: StoredTrial, launchNumber: number): Pick<LaunchJob, 'request' | 'shown'>;
   /** Compares what was asked with what the server runs; returns what is stored. */
-  effective(
-    trial: StoredTrial,
-    facts: ServerFacts,
-    server: RunningServer,
-    request: LaunchRequest,
-  ): Readonly<Record<string, unknown>> | null;
+  effective(trial: StoredTrial, facts: ServerFacts, server: RunningServer): EffectiveConfiguration;
 }
 
 export interface SweepDeps extends LaunchDeps {
   readonly study: Study;
   readonly stored: StoredStudy;
+  /** What this plan launches, the baseline first. */
+  readonly trials: readonly StoredTrial[];
   readonly builder: LaunchBuilder;
   readonly budget: Budget;
   /** Compares the first baseline launch with recorded numbers; throws UserError on a mismatch. */
@@ -52,9 +50,7 @@ export type SweepEnd =
  */
 export async function runStudy(deps: SweepDeps, signal: AbortSignal): Promise<SweepEnd> {
   const sweep = new Sweep(deps, signal);
-  const [baseline, ...others] = deps.store
-    .trials(deps.stored.id)
-    .filter((trial) => trial.isBaseline || trial.state !== 'skipped');
+  const [baseline, ...others] = deps.trials;
   if (baseline?.isBaseline !== true) throw new Error('trial 0 is not the baseline');
 
   const { finalists: finalistCount, launches } = deps.study.measure;
@@ -119,7 +115,7 @@ class Sweep {
     launchesLeft: number,
   ): Promise<SweepEnd | undefined> {
     let outcome = await this.#launch(trial, round, launchesLeft);
-    for (let attempt = 1; attempt < ATTEMPTS_PER_ROUND && isEnvironment(outcome); attempt += 1) {
+    for (let attempt = 1; attempt < ATTEMPTS_PER_ROUND && mayBeChance(outcome); attempt += 1) {
       this.#deps.emit({
         type: 'notice',
         text: `trial ${String(trial.number)}: ${failureText(outcome)}; starting it once more`,
@@ -133,11 +129,7 @@ class Sweep {
     return { state: 'broken-environment', reason: failureText(outcome) };
   }
 
-  async #launch(
-    trial: StoredTrial,
-    round: number,
-    launchesLeft: number,
-  ): Promise<LaunchOutcome> {
+  async #launch(trial: StoredTrial, round: number, launchesLeft: number): Promise<LaunchOutcome> {
     this.#signal.throwIfAborted();
     const { builder, emit, checkBaseline, budget, clock } = this.#deps;
     this.#launches += 1;
@@ -160,7 +152,7 @@ class Sweep {
         keys: this.#missing(trial, round),
         request,
         shown,
-        onReady: (facts, server) => builder.effective(trial, facts, server, request),
+        onReady: (facts, server) => this.#readBack(trial, facts, server),
         baselineAt: (concurrency) => this.#baselineAt(concurrency),
         ...(first && checkBaseline !== undefined ? { beforeMeasuring: checkBaseline } : {}),
       },
@@ -169,6 +161,17 @@ class Sweep {
     );
     budget.launchTook((clock.nowMs() - startedAtMs) / 1000);
     return outcome;
+  }
+
+  /** What the server runs; tells of every asked value that did not take effect. */
+  #readBack(trial: StoredTrial, facts: ServerFacts, server: RunningServer): EffectiveConfiguration {
+    const { builder, emit } = this.#deps;
+    const effective = builder.effective(trial, facts, server);
+    for (const [name, { asked, effective: runs, took }] of Object.entries(effective.values)) {
+      if (took !== 'no' || runs === undefined) continue;
+      emit({ type: 'no-effect', trial: trial.number, parameter: name, asked, effective: runs });
+    }
+    return effective;
   }
 
   /** Writes down what the launch says about its trial. */
@@ -180,8 +183,15 @@ class Sweep {
   }
 
   #isOver(trial: StoredTrial, round: number): boolean {
-    if (trial.state === 'infeasible' || trial.state === 'partial') return true;
+    const { state } = this.#current(trial);
+    if (state === 'infeasible' || state === 'partial') return true;
     return this.#missing(trial, round).length === 0;
+  }
+
+  /** As stored now: an earlier round may have ended it. */
+  #current(trial: StoredTrial): StoredTrial {
+    const { store, stored } = this.#deps;
+    return store.trials(stored.id).find(({ id }) => id === trial.id) ?? trial;
   }
 
   #missing(trial: StoredTrial, round: number): readonly MeasurementKey[] {
@@ -201,9 +211,7 @@ class Sweep {
     const { store, stored } = this.#deps;
     const baseline = store.trialData(stored.id).find((trial) => trial.isBaseline);
     const samples = baseline?.cells.get(concurrency) ?? [];
-    return samples.length === 0
-      ? null
-      : mean(samples.map((sample) => sample.outputTokensPerSecond));
+    return mean(samples.map((sample) => sample.outputTokensPerSecond)) ?? null;
   }
 }
 
@@ -215,6 +223,15 @@ function rotate<T>(items: readonly T[], by: number): readonly T[] {
 
 function failureIn(outcome: LaunchOutcome): FailureCause | undefined {
   return outcome.state === 'not-ready' || outcome.state === 'crashed' ? outcome.failure : undefined;
+}
+
+/** A start that failed for no reason the log tells is tried again too: the flags may be innocent. */
+function mayBeChance(outcome: LaunchOutcome): boolean {
+  return isEnvironment(outcome) || isUnexplainedStart(outcome);
+}
+
+function isUnexplainedStart(outcome: LaunchOutcome): boolean {
+  return outcome.state === 'not-ready' && outcome.failure.kind === 'unknown';
 }
 
 function isEnvironment(outcome: LaunchOutcome): boolean {
@@ -230,12 +247,14 @@ function verdictOf(outcome: LaunchOutcome) {
     case 'measured':
       return { state: 'completed', cause: null, reason: null } as const;
     case 'not-ready': {
-      const { kind, cause, message } = outcome.failure;
-      const state = kind === 'infeasible' ? 'infeasible' : 'failed';
+      const { kind, code: cause, message } = outcome.failure;
+      // Unexplained means that it happened twice: a server that ends by itself with these flags.
+      const exited = kind === 'unknown' && outcome.why === 'exited';
+      const state = kind === 'infeasible' || exited ? 'infeasible' : 'failed';
       return { state, cause, reason: message } as const;
     }
     case 'crashed': {
-      const { kind, cause, message } = outcome.failure;
+      const { kind, code: cause, message } = outcome.failure;
       const reason = `crashed at ${String(outcome.concurrency)} in flight: ${message}`;
       return { state: kind === 'environment' ? 'failed' : 'partial', cause, reason } as const;
     }
@@ -252,6 +271,7 @@ const LIMIT_TEXT = {
   deadline: 'the time limit of the measurement passed',
   failures: 'too many requests failed',
   interrupted: 'interrupted',
+  unreachable: 'the server accepted no requests any more',
 } as const;
 
 function baselineError(outcome: LaunchOutcome): UserError {

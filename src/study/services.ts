@@ -10,6 +10,8 @@ export interface ServerFacts {
   /** Server seconds per wall second; 1 unless the server is simulated. */
   readonly timeScale: number;
   readonly simulated: boolean;
+  /** Requests it runs at a time, as it says itself; null when it does not. */
+  readonly runningLimit: number | null;
   /** `/server_info` as JSON, secrets redacted; null when the server has none. */
   readonly serverInfo: Readonly<Record<string, unknown>> | null;
 }

@@ -1,0 +1,60 @@
+import { Command } from '@commander-js/extra-typings';
+import { benchCommand } from './bench.ts';
+import type { CliContext } from './context.ts';
+import { exportCommand } from './export.ts';
+import { importCommand } from './import.ts';
+import { planCommand } from './plan.ts';
+import { rankCommand } from './rank.ts';
+import { recommendCommand } from './recommend.ts';
+import { simulateCommand } from './simulate.ts';
+import { statusCommand } from './status.ts';
+import { sweepCommand } from './sweep.ts';
+
+const DESCRIPTION = `Finds the SGLang launch flags that serve your own load best, proves it, and writes the
+systemd service file.`;
+
+const EXIT_CODES = `
+Exit codes:
+  0    done
+  1    nothing feasible, or no trial meets the limits
+  2    operator error
+  3    done, no significant win: keep what you have
+  70   bug
+  130  interrupted`;
+
+/** Every command in one place. */
+const commands = [
+  sweepCommand,
+  planCommand,
+  rankCommand,
+  recommendCommand,
+  benchCommand,
+  simulateCommand,
+  importCommand,
+  exportCommand,
+  statusCommand,
+] as const;
+
+/** The command line; errors of its use are thrown as CommanderError after being printed. */
+export function createProgram(context: CliContext): Command {
+  const program = new Command('nightsweep')
+    .description(DESCRIPTION)
+    .version(context.version)
+    .enablePositionalOptions()
+    .addHelpText('after', EXIT_CODES);
+  for (const create of commands) program.addCommand(create(context));
+  for (const command of [program, ...program.commands]) {
+    command
+      .exitOverride()
+      .showHelpAfterError(
+        `(${command === program ? 'nightsweep' : `nightsweep ${command.name()}`} --help shows all options)`,
+      )
+      .configureOutput({
+        writeOut: context.stdout,
+        writeErr: (text) => {
+          context.stderr(text.trimEnd());
+        },
+      });
+  }
+  return program;
+}

@@ -1,0 +1,224 @@
+import { dirname, join, resolve } from 'node:path';
+import { Command } from '@commander-js/extra-typings';
+import { systemClock } from '../clock.ts';
+import { loadStudy } from '../config/load-study.ts';
+import type { Study } from '../config/study.ts';
+import { UserError } from '../errors.ts';
+import { localHost } from '../host/local-host.ts';
+import type { ServerAccess } from '../load/server-probe.ts';
+import { decide } from '../ranking/decide.ts';
+import { rankingReport } from '../report/ranking-report.ts';
+import { trialPoints } from '../report/study-points.ts';
+import { localTarget } from '../server/local-target.ts';
+import { acquireLock, databaseLockPath, targetLockPath } from '../server/lock.ts';
+import { lastOccurrence, parseLaunchArgs } from '../sglang/launch-args.ts';
+import type { StoredStudy, StudyStore } from '../storage/study-store.ts';
+import { checkBaseline } from '../study/baseline-guard.ts';
+import { createBudget } from '../study/budget.ts';
+import { experienceOf } from '../study/experience.ts';
+import { identityOf, openStudy } from '../study/identity.ts';
+import { createLaunchBuilder } from '../study/launch-builder.ts';
+import { createMeasurer, createProbe } from '../study/measurer.ts';
+import { type PreparedSweep, prepareSweep, storePlan } from '../study/prepare.ts';
+import type { Production } from '../study/production.ts';
+import { UNIT_PATH_META } from '../study/recommendation.ts';
+import { runStudy, type SweepEnd } from '../study/run-study.ts';
+import { Interrupted } from './boundary.ts';
+import type { CliContext } from './context.ts';
+import { openLiveView } from './live-view.ts';
+import { DEFAULT_DATABASE } from './options.ts';
+import { planFacts } from './plan.ts';
+import { exitCodeOf, rankStudy } from './rank.ts';
+import { recommendedTrial, writeRecommendation } from './recommend.ts';
+
+interface SweepOptions {
+  readonly db: string;
+  readonly out?: string | undefined;
+  readonly retry?: true | undefined;
+}
+
+/** `sweep`: runs a study, or goes on with it. */
+export function sweepCommand(context: CliContext) {
+  return new Command('sweep')
+    .summary('measure every combination of a study file and recommend one')
+    .description(
+      'Restarts the server for each combination of a study file, measures it at each concurrency,\nranks, and writes the recommended service file. The same command goes on with an interrupted sweep.',
+    )
+    .argument('<study>', 'study file')
+    .option('--db <file>', 'database', DEFAULT_DATABASE)
+    .option(
+      '--out <folder>',
+      'folder for logs and the recommendation (default: beside the database)',
+    )
+    .option('--retry', 'try trials again that failed or could not be started')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  nightsweep sweep search-spaces/demo.yaml\n  nightsweep sweep study.yaml --db night.sqlite',
+    )
+    .action(async (path, options) => {
+      await sweep(path, options, context);
+    });
+}
+
+async function sweep(path: string, options: SweepOptions, context: CliContext): Promise<void> {
+  const clock = systemClock;
+  const signal = context.takeSignals();
+  const study = await loadStudy(path);
+  const prepared = await prepareSweep(study, localHost);
+  if (prepared.plan.unlisted > 0 && Object.keys(study.budget).length === 0) {
+    throw new UserError(
+      `${path}: the space has ${String(prepared.plan.space.feasible)} combinations, too many for one sweep`,
+      { hint: 'set a budget (hours, until or launches), or fewer values' },
+    );
+  }
+  const { openStore } = await import('../storage/open-store.ts');
+  const folder = options.out ?? join(dirname(options.db), study.name);
+  await using targetLock = await acquireLock({
+    path: targetLockPath(study.target.baseUrl),
+    what: `the target ${study.target.baseUrl}`,
+    clock,
+  });
+  using store = openStore(options.db);
+  await using databaseLock = await acquireLock({
+    path: databaseLockPath(options.db),
+    what: `the database ${options.db}`,
+    clock,
+  });
+  const stored = openStudy(store, identityOf(study, prepared.production), clock.wallMs());
+  if (study.target.unitFile !== undefined) {
+    store.setStudyMeta(stored.id, UNIT_PATH_META, resolve(study.target.unitFile));
+  }
+  const notes = [targetLock.takenOver, databaseLock.takenOver, ...store.notices];
+  for (const note of notes) if (note !== undefined) context.stderr(note);
+  if (options.retry === true) retryFailures(store, stored);
+
+  const end = await runPrepared(prepared, stored, store, folder, context, signal).catch(
+    (error: unknown) => {
+      if (error instanceof Interrupted) {
+        context.stderr(
+          `the server is stopped; go on with: nightsweep sweep ${path} --db ${options.db}`,
+        );
+      }
+      throw error;
+    },
+  );
+  if (end.state !== 'finished') context.stderr(endText(end));
+  await conclude(store, stored, folder, options.db, context);
+}
+
+async function runPrepared(
+  { study, production, plan }: PreparedSweep,
+  stored: StoredStudy,
+  store: StudyStore,
+  folder: string,
+  context: CliContext,
+  signal: AbortSignal,
+): Promise<SweepEnd> {
+  const clock = systemClock;
+  const interrupted = store.interruptOpenLaunches(stored.id);
+  const trials = storePlan(store, stored.id, plan);
+  const facts = planFacts({ study, production, plan }, experienceOf(store, study.name));
+  for (const warning of facts.warnings) context.stderr(`warning: ${warning}`);
+
+  const access = accessOf(study, production, context);
+  const target = localTarget({ clock, stopSeconds: study.start.stopSeconds });
+  const { expect } = study.baseline;
+  const guard =
+    expect === undefined
+      ? undefined
+      : createMeasurer(access, study, clock, { workload: expect.workload, salt: 'expect/' });
+  await using view = openLiveView(context);
+  view.emit({ type: 'cleaned-up', ended: await target.cleanUp() });
+  const kept = store.measurements(stored.id).length;
+  view.emit({ type: 'planned', trials: trials.length, launches: facts.estimate.launches, kept });
+  if (interrupted > 0)
+    view.emit({
+      type: 'notice',
+      text: 'an earlier sweep of this study was interrupted: its last measurement is taken again',
+    });
+  return runStudy(
+    {
+      study,
+      stored,
+      store,
+      trials,
+      target,
+      clock,
+      start: study.start,
+      probe: createProbe(access, study.workload),
+      measurer: createMeasurer(access, study, clock),
+      builder: createLaunchBuilder(
+        study,
+        production,
+        join(folder, 'logs'),
+        store.launches(stored.id).length,
+      ),
+      budget: createBudget(study.budget, clock),
+      emit: view.emit,
+      ...(guard === undefined || expect === undefined
+        ? {}
+        : {
+            checkBaseline: (serverFacts, guardSignal) =>
+              checkBaseline(expect, guard, serverFacts, guardSignal),
+          }),
+    },
+    signal,
+  );
+}
+
+/** The key in the named variable, else the one that production's own command has. */
+function accessOf(study: Study, production: Production, context: CliContext): ServerAccess {
+  const { baseUrl, apiKeyEnv } = study.target;
+  const args = parseLaunchArgs(production.argv, production.help, {
+    version: production.version ?? undefined,
+  });
+  const named = apiKeyEnv === undefined ? undefined : context.environment[apiKeyEnv];
+  if (apiKeyEnv !== undefined && named === undefined) {
+    throw new UserError(`${study.path}: target.api_key_env names ${apiKeyEnv}, which is not set`);
+  }
+  const apiKey = named ?? lastOccurrence(args, 'api-key')?.values[0];
+  return { baseUrl, ...(apiKey === undefined ? {} : { apiKey }) };
+}
+
+/** Failed trials become planned again; what they measured stays. */
+function retryFailures(store: StudyStore, stored: StoredStudy): void {
+  for (const trial of store.trials(stored.id)) {
+    if (['failed', 'infeasible', 'partial'].includes(trial.state)) {
+      store.setTrialState(trial.id, 'planned', null, null);
+    }
+  }
+}
+
+function endText(end: SweepEnd): string {
+  switch (end.state) {
+    case 'finished':
+      return 'finished';
+    case 'budget-spent':
+      return `the budget is spent, ${String(end.launchesLeft)} launches are left: the same command goes on`;
+    case 'broken-environment':
+      return `the sweep stopped, since the machine fails and not the flags: ${end.reason}`;
+  }
+}
+
+/** Prints the ranking, writes the recommendation and says what to do next. */
+async function conclude(
+  store: StudyStore,
+  stored: StoredStudy,
+  folder: string,
+  database: string,
+  context: CliContext,
+): Promise<void> {
+  const study = store.findStudy(stored.name) ?? stored;
+  const ranking = rankStudy(store, study, {});
+  const points = trialPoints(store.trials(study.id), store.measurements(study.id));
+  context.stdout(
+    `\n${rankingReport({ study: study.name, ranking, points }, { color: context.color, rows: 12 })}\n`,
+  );
+  const decision = decide(ranking);
+  const trial = recommendedTrial(ranking);
+  if (trial !== undefined) {
+    context.stdout(await writeRecommendation(store, study, trial, folder));
+  }
+  context.stdout(`\nMeasurements: ${database}   Logs: ${join(folder, 'logs')}\n`);
+  context.setExitCode(exitCodeOf(decision));
+}

@@ -1,0 +1,107 @@
+import type { Estimate } from '../study/estimate.ts';
+import type { SweepPlan } from '../study/plan.ts';
+import { assignmentText } from './assignment-text.ts';
+
+/** Trials and equivalents shown one by one in the text; JSON has them all. */
+const SHOWN = 40;
+
+/** What a plan says; keys are those of `plan --json`. */
+export interface PlanFacts {
+  readonly study: string;
+  readonly version: string | null;
+  readonly budget: string;
+  readonly plan: SweepPlan;
+  readonly estimate: Estimate;
+  readonly warnings: readonly string[];
+}
+
+/** The plan as JSON, the shape that scripts rely on. */
+export function planJson({ study, version, budget, plan, estimate, warnings }: PlanFacts) {
+  return {
+    study,
+    sglang_version: version,
+    launches: estimate.launches,
+    hours: estimate.seconds / 3600,
+    hours_basis: estimate.basis,
+    budget,
+    combinations: plan.space.total,
+    feasible: plan.space.feasible,
+    unlisted: plan.unlisted,
+    trials: plan.trials.map(({ assignment, isBaseline, notes }) => ({
+      assignment,
+      is_baseline: isBaseline,
+      notes,
+    })),
+    skipped: plan.skipped.map(({ rule, reason, by, count, assignments }) => ({
+      rule,
+      reason,
+      by,
+      count,
+      assignments,
+    })),
+    equivalent: plan.equivalent.map(({ assignment, sameAs }) => ({
+      assignment,
+      same_as: sameAs,
+    })),
+    warnings,
+  };
+}
+
+/** The plan for a terminal: what is launched, how long it takes, what is skipped and why. */
+export function planReport(facts: PlanFacts): string {
+  const { study, version, plan, estimate, budget, warnings } = facts;
+  const { space, trials, equivalent } = plan;
+  return [
+    [
+      `study ${study}${version === null ? '' : `, SGLang ${version}`}`,
+      `${String(space.total)} combinations, ${String(space.feasible)} keep the constraints`,
+      `${String(estimate.launches)} launches, about ${duration(estimate.seconds)} (${estimate.basis}); budget: ${budget}`,
+    ],
+    ['launched:', ...cut(trials.map(trialLine))],
+    skippedLines(plan),
+    equivalent.length === 0
+      ? []
+      : [
+          'the same server under another name, not launched:',
+          ...cut(
+            equivalent.map(
+              ({ assignment, sameAs }) =>
+                `  ${assignmentText(assignment)}: same as ${String(sameAs)}`,
+            ),
+          ),
+        ],
+    plan.unlisted === 0
+      ? []
+      : [
+          `${String(plan.unlisted)} more combinations are not listed: the sweep does not reach them`,
+        ],
+    warnings.map((warning) => `warning: ${warning}`),
+  ]
+    .filter((section) => section.length > 0)
+    .map((section) => section.join('\n'))
+    .join('\n\n');
+}
+
+function trialLine(trial: SweepPlan['trials'][number], index: number): string {
+  const name = trial.isBaseline ? 'baseline (production)' : assignmentText(trial.assignment);
+  const notes = trial.notes.length === 0 ? '' : `\n       ${trial.notes.join('\n       ')}`;
+  return `${String(index).padStart(4)} ${name}${notes}`;
+}
+
+function skippedLines({ skipped }: SweepPlan): readonly string[] {
+  if (skipped.length === 0) return [];
+  const lines = skipped.map(
+    ({ count, rule, reason }) => `${String(count).padStart(6)}  ${rule}\n        ${reason}`,
+  );
+  return ['skipped:', ...lines];
+}
+
+function cut(lines: readonly string[]): readonly string[] {
+  const more = lines.length - SHOWN;
+  return more <= 0 ? lines : [...lines.slice(0, SHOWN), `  ... and ${String(more)} more (--json)`];
+}
+
+function duration(seconds: number): string {
+  if (seconds < 90) return `${seconds.toFixed(0)} s`;
+  return seconds < 5400 ? `${(seconds / 60).toFixed(0)} min` : `${(seconds / 3600).toFixed(1)} h`;
+}

@@ -1,0 +1,69 @@
+import type { Study } from '../config/study.ts';
+import { UserError } from '../errors.ts';
+import { type Assignment, ENV_PREFIX } from '../search-space/assignment.ts';
+import { applyAssignment } from '../sglang/apply-assignment.ts';
+import { parseLaunchArgs } from '../sglang/launch-args.ts';
+import type { LaunchContext } from '../sglang/launch-context.ts';
+import { launchFlags } from '../sglang/launch-flags.ts';
+import { describeRewrites, effectiveKey, predictLaunch } from '../sglang/predict-launch.ts';
+import { commandOf } from './launch-builder.ts';
+import type { Judge } from './plan.ts';
+import type { Production } from './production.ts';
+
+/**
+ * Judges assignments by what is known of the target's SGLang version: whether it would start,
+ * what it would really run, and which assignments are one and the same server.
+ */
+export function createJudge(production: Production, context: LaunchContext): Judge {
+  const { help } = production;
+  const version = production.version ?? undefined;
+  const versioned = version === undefined ? context : { ...context, version };
+  return (assignment) => {
+    const { argv } = commandOf(production, assignment);
+    const flags = {
+      ...launchFlags(parseLaunchArgs(argv, help, { version })),
+      ...variablesOf(assignment),
+    };
+    const prediction = predictLaunch(flags, versioned);
+    const key = effectiveKey(flags, versioned);
+    const notes = [
+      ...describeRewrites(flags, prediction),
+      ...prediction.notes.filter(({ kind }) => kind !== 'rewritten').map(({ reason }) => reason),
+    ];
+    if (prediction.verdict === 'legal') return { effectiveKey: key, notes };
+    const { ruleId = 'unknown rule', reason = 'SGLang refuses it' } = prediction;
+    return { effectiveKey: key, notes, illegal: { rule: ruleId, reason } };
+  };
+}
+
+function variablesOf(assignment: Assignment): Assignment {
+  return Object.fromEntries(
+    Object.entries(assignment).filter(([name]) => name.startsWith(ENV_PREFIX)),
+  );
+}
+
+/**
+ * Checks every parameter and value of a study against the target's flags, one by one, so that the
+ * message names the parameter and its line.
+ *
+ * @throws UserError listing every mistake.
+ */
+export function checkParameters(study: Study, { argv, help, version }: Production): void {
+  const mistakes: string[] = [];
+  const hints = new Set<string>();
+  for (const [name, values] of study.parameters) {
+    const at = study.parameterPositions.get(name);
+    const place = at === undefined ? study.path : `${study.path}:${at.line}:${at.column}`;
+    for (const value of values) {
+      try {
+        applyAssignment(argv, { [name]: value }, help, { version: version ?? undefined });
+      } catch (error) {
+        if (!(error instanceof UserError)) throw error;
+        mistakes.push(`${place}: ${error.message}`);
+        if (error.hint !== undefined) hints.add(error.hint);
+      }
+    }
+  }
+  if (mistakes.length === 0) return;
+  throw new UserError([...new Set(mistakes)].join('\n       '), { hint: [...hints].join(' ') });
+}

@@ -1,0 +1,85 @@
+import { join } from 'node:path';
+import type { Study } from '../config/study.ts';
+import { type Assignment, ENV_PREFIX } from '../search-space/assignment.ts';
+import { applyAssignment } from '../sglang/apply-assignment.ts';
+import { effectiveConfiguration } from '../sglang/effective-configuration.ts';
+import { redactArgv, redactEnvironment } from '../sglang/redact.ts';
+import type { StoredTrial } from '../storage/study-store.ts';
+import type { Production } from './production.ts';
+import type { LaunchBuilder } from './run-study.ts';
+
+/**
+ * A crash otherwise waits up to 65 s for dumps that nobody reads (SGLang 0.5.23, environ.py:869-871).
+ */
+const QUICK_CRASH: Readonly<Record<string, string>> = {
+  SGLANG_PYSPY_DUMP_BEFORE_CRASH: '0',
+  SGLANG_CUDA_COREDUMP_BEFORE_CRASH: '0',
+  SGLANG_CUDA_COREDUMP_BEFORE_CRASH_WAIT_SECS: '0',
+};
+
+/** The command and environment of an assignment, from production's own. */
+export function commandOf(
+  { argv, environment, help, version }: Production,
+  assignment: Assignment,
+): {
+  readonly argv: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+} {
+  const applied = applyAssignment(argv, assignment, help, { version: version ?? undefined });
+  const variables = { ...environment };
+  for (const [name, value] of Object.entries(assignment)) {
+    if (!name.startsWith(ENV_PREFIX)) continue;
+    const variable = name.slice(ENV_PREFIX.length);
+    if (value === null || value === false) delete variables[variable];
+    else variables[variable] = Array.isArray(value) ? value.join(' ') : environmentText(value);
+  }
+  return { argv: applied.argv, environment: variables };
+}
+
+function environmentText(value: Assignment[string]): string {
+  if (value === true) return '1';
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
+
+/** Lines of the start-up log in which effective values are looked for. */
+const START_LOG_LINES = 2000;
+
+/**
+ * Builds launches of a study on this machine, with one log file each, and reads back what they
+ * run.
+ */
+export function createLaunchBuilder(
+  study: Study,
+  production: Production,
+  logFolder: string,
+  launchesBefore: number,
+): LaunchBuilder {
+  return {
+    effective: (trial, facts, server) =>
+      effectiveConfiguration({
+        assignment: trial.assignment,
+        serverInfo: facts.serverInfo ?? undefined,
+        logLines: server.logTail(START_LOG_LINES),
+      }),
+    build: (trial: StoredTrial, launchNumber: number) => {
+      // The baseline is production's command word for word, whatever the study sweeps.
+      const command = trial.isBaseline ? production : commandOf(production, trial.assignment);
+      const number = String(launchesBefore + launchNumber).padStart(4, '0');
+      return {
+        request: {
+          argv: command.argv,
+          environment: { ...QUICK_CRASH, ...command.environment },
+          ...(production.workingDirectory === undefined
+            ? {}
+            : { workingDirectory: production.workingDirectory }),
+          baseUrl: study.target.baseUrl,
+          logPath: join(logFolder, `launch-${number}-trial-${String(trial.number)}.log`),
+        },
+        shown: {
+          argv: redactArgv(command.argv),
+          environment: redactEnvironment(command.environment),
+        },
+      };
+    },
+  };
+}

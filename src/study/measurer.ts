@@ -1,0 +1,101 @@
+import type { Clock } from '../clock.ts';
+import type { Study, WorkloadConfig } from '../config/study.ts';
+import { UserError } from '../errors.ts';
+import { measurePoint } from '../load/measure-point.ts';
+import { completeOnce, fetchServerInfo, type ServerAccess } from '../load/server-probe.ts';
+import { redactJson, secretValues } from '../sglang/redact.ts';
+import type { Measurer, PointRequest, PointResult, ServerProbe } from './services.ts';
+
+/** A first completion may compile kernels for minutes; a hung server must not wait for more. */
+const COMPLETION_TIMEOUT_MS = 120_000;
+
+/** Ready means that decoding works, which some broken launches only show at the second token. */
+const COMPLETION_TOKENS = 8;
+
+/** Asks the server at `access` with the API of the study's workload. */
+export function createProbe(access: ServerAccess, { api }: WorkloadConfig): ServerProbe {
+  return {
+    complete: async (signal) => {
+      const completion = await completeOnce(
+        {
+          ...access,
+          api,
+          model: 'default',
+          prompt: { kind: 'text', text: 'Count from one to ten: one, two,' },
+          outputTokens: COMPLETION_TOKENS,
+          ignoreEos: true,
+          timeoutMs: COMPLETION_TIMEOUT_MS,
+        },
+        signal,
+      );
+      const tokens = completion.outputTokens ?? completion.text.length;
+      if (tokens < 1) throw new UserError('a test completion brought no token');
+    },
+    facts: async (signal) => {
+      const info = await fetchServerInfo(access, signal);
+      return {
+        version: info.version,
+        model: info.model,
+        timeScale: info.timeScale,
+        simulated: info.raw?.['nightsweep_simulator'] !== undefined,
+        runningLimit: info.runningLimit,
+        serverInfo: info.raw === null ? null : redactInfo(info.raw, access),
+      };
+    },
+  };
+}
+
+function redactInfo(
+  raw: Readonly<Record<string, unknown>>,
+  { apiKey }: ServerAccess,
+): Readonly<Record<string, unknown>> {
+  const secrets = apiKey === undefined ? [] : secretValues(['--api-key', apiKey], {});
+  return redactJson(raw, secrets) as Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Takes the measurements of a study with its workload.
+ *
+ * Prompts depend on seed, round, concurrency and repeat alone, so that every trial gets the same
+ * ones and no measurement of a launch sees those of another.
+ */
+export function createMeasurer(
+  access: ServerAccess,
+  study: Study,
+  clock: Clock,
+  { workload = study.workload, salt = '' }: { workload?: WorkloadConfig; salt?: string } = {},
+): Measurer {
+  return {
+    measure: async (request: PointRequest): Promise<PointResult> => {
+      const { facts, concurrency, round, repeat } = request;
+      const { metrics, run, conditions } = await measurePoint(
+        {
+          ...access,
+          model: facts.model,
+          timeScale: facts.timeScale,
+          runningLimit: facts.runningLimit,
+          workload,
+          concurrency,
+          warmUpRequests: study.measure.warmUp.requests,
+          salt: `${salt}${String(round)}/${String(repeat)}`,
+          requestTimeoutSeconds: study.measure.requestTimeoutSeconds,
+          pointTimeoutSeconds: study.measure.pointTimeoutSeconds,
+          stallSeconds: study.measure.stallSeconds,
+        },
+        {
+          clock,
+          signal: request.signal,
+          onPhase: request.onPhase,
+          onProgress: request.onProgress,
+        },
+      );
+      return {
+        metrics,
+        records: run.records,
+        usable: run.end === 'completed',
+        why: run.end,
+        conditions,
+      };
+    },
+  };
+}

@@ -1,0 +1,147 @@
+import type { Study } from '../config/study.ts';
+import { type Assignment, assignmentKey } from '../search-space/assignment.ts';
+import { countSpace, type SpaceCount } from '../search-space/count.ts';
+import { feasibleAssignments } from '../search-space/grid.ts';
+import { productionFirst, type SearchSpace } from '../search-space/space.ts';
+
+/**
+ * Assignments listed at most. A sweep launches each of them; thousands of launches are months, so
+ * what lies beyond is counted but not listed.
+ */
+const MAX_LISTED = 4096;
+
+/** What is known of an assignment before any launch. */
+export interface Judgement {
+  /** Assignments with the same key are the same server. */
+  readonly effectiveKey: string;
+  /** Why SGLang would refuse it; absent when nothing is known against it. */
+  readonly illegal?: { readonly rule: string; readonly reason: string };
+  /** What the server makes of it: rewritten values, flags without effect, couplings. */
+  readonly notes: readonly string[];
+}
+
+export type Judge = (assignment: Assignment) => Judgement;
+
+export interface PlannedTrial {
+  readonly assignment: Assignment;
+  readonly isBaseline: boolean;
+  readonly notes: readonly string[];
+}
+
+/** Assignments that are not launched for one and the same reason. */
+export interface SkippedGroup {
+  readonly rule: string;
+  readonly reason: string;
+  /** `constraint`: of the study file, counted only. `sglang`: the server would refuse to start. */
+  readonly by: 'constraint' | 'sglang';
+  readonly count: number;
+  /** Those that are listed; empty for constraints. */
+  readonly assignments: readonly Assignment[];
+}
+
+/** An assignment that is the same server as one that is launched. */
+export interface EquivalentAssignment {
+  readonly assignment: Assignment;
+  /** Index into `trials`. */
+  readonly sameAs: number;
+}
+
+/** What a sweep will do; made without touching the target. */
+export interface SweepPlan {
+  /** In the order of launching; the first is the baseline. */
+  readonly trials: readonly PlannedTrial[];
+  readonly skipped: readonly SkippedGroup[];
+  readonly equivalent: readonly EquivalentAssignment[];
+  readonly space: SpaceCount;
+  /** Assignments that keep the constraints but lie beyond what is listed. */
+  readonly unlisted: number;
+}
+
+/**
+ * Lists what is launched: the baseline, then every assignment that keeps the constraints, that
+ * SGLang would start, and that is not the same server as an earlier one.
+ *
+ * @param production what production has for the study's parameters.
+ */
+export function planSweep(study: Study, production: Assignment, judge: Judge): SweepPlan {
+  const space: SearchSpace = productionFirst(
+    { parameters: study.parameters, constraints: study.constraints },
+    production,
+  );
+  const count = countSpace(space);
+  const listing = new Listing(production, judge);
+  let listed = 0;
+  // Without parameters the grid is one empty assignment: the baseline alone.
+  if (study.parameters.size > 0) {
+    for (const assignment of feasibleAssignments(space)) {
+      if (listed === MAX_LISTED) break;
+      listed += 1;
+      listing.add(assignment);
+    }
+  }
+  return {
+    trials: listing.trials,
+    skipped: [...constraintGroups(count), ...listing.illegal.values()],
+    equivalent: listing.equivalent,
+    space: count,
+    unlisted: study.parameters.size === 0 ? 0 : count.feasible - listed,
+  };
+}
+
+class Listing {
+  readonly trials: PlannedTrial[] = [];
+  readonly equivalent: EquivalentAssignment[] = [];
+  readonly illegal = new Map<string, SkippedGroup & { assignments: Assignment[] }>();
+  readonly #byEffect = new Map<string, number>();
+  readonly #judge: Judge;
+
+  constructor(production: Assignment, judge: Judge) {
+    this.#judge = judge;
+    const { effectiveKey, notes } = judge(production);
+    this.trials.push({ assignment: production, isBaseline: true, notes });
+    this.#byEffect.set(effectiveKey, 0);
+  }
+
+  add(assignment: Assignment): void {
+    const { effectiveKey, illegal, notes } = this.#judge(assignment);
+    if (illegal !== undefined) {
+      this.#skip(assignment, illegal);
+      return;
+    }
+    const sameAs = this.#byEffect.get(effectiveKey);
+    if (sameAs !== undefined) {
+      const twin = this.trials[sameAs];
+      const isTheBaseline =
+        twin !== undefined && assignmentKey(twin.assignment) === assignmentKey(assignment);
+      if (!isTheBaseline) this.equivalent.push({ assignment, sameAs });
+      return;
+    }
+    this.#byEffect.set(effectiveKey, this.trials.length);
+    this.trials.push({ assignment, isBaseline: false, notes });
+  }
+
+  #skip(
+    assignment: Assignment,
+    { rule, reason }: { readonly rule: string; readonly reason: string },
+  ): void {
+    const group = this.illegal.get(rule);
+    const assignments = [...(group?.assignments ?? []), assignment];
+    const count = assignments.length;
+    this.illegal.set(rule, { rule, reason, by: 'sglang', count, assignments });
+  }
+}
+
+function constraintGroups({ rejected }: SpaceCount): readonly SkippedGroup[] {
+  return rejected
+    .filter(({ count }) => count > 0)
+    .map(({ constraint, count }) => ({
+      rule: constraint.text,
+      reason:
+        constraint.line === undefined
+          ? 'a constraint of the study file'
+          : `constraint in line ${String(constraint.line)} of the study file`,
+      by: 'constraint' as const,
+      count,
+      assignments: [],
+    }));
+}

@@ -1,0 +1,96 @@
+import type { Study } from '../config/study.ts';
+import type { Host } from '../host/host.ts';
+import { type Assignment, assignmentKey } from '../search-space/assignment.ts';
+import { lastOccurrence, parseLaunchArgs } from '../sglang/launch-args.ts';
+import type { LaunchContext } from '../sglang/launch-context.ts';
+import type { StoredTrial, StudyStore } from '../storage/study-store.ts';
+import { checkParameters, createJudge } from './judge.ts';
+import { planSweep, type SweepPlan } from './plan.ts';
+import { type Production, productionAssignment, readProduction } from './production.ts';
+
+export interface PreparedSweep {
+  readonly study: Study;
+  readonly production: Production;
+  readonly plan: SweepPlan;
+}
+
+/**
+ * Reads production and its flags, checks the study against them, and plans the sweep. Runs nothing
+ * but the server program's `--help`.
+ *
+ * @throws UserError for every mistake that can be known before a launch.
+ */
+export async function prepareSweep(study: Study, host: Host): Promise<PreparedSweep> {
+  const production = await readProduction(study, host);
+  checkParameters(study, production);
+  const context = await launchContext(production, host);
+  const own = productionAssignment(production, study.parameters.keys());
+  return { study, production, plan: planSweep(study, own, createJudge(production, context)) };
+}
+
+/** What is known of the machine and the model before anything runs. */
+async function launchContext(production: Production, host: Host): Promise<LaunchContext> {
+  const args = parseLaunchArgs(production.argv, production.help, {
+    version: production.version ?? undefined,
+  });
+  const device = lastOccurrence(args, 'device')?.values[0];
+  const modelPath = lastOccurrence(args, 'model-path')?.values[0];
+  const architecture = modelPath === undefined ? undefined : await readModel(modelPath, host);
+  return {
+    ...(device === 'cuda' || device === 'cpu' ? { device } : {}),
+    ...(architecture === undefined ? {} : { modelArchitecture: architecture }),
+  };
+}
+
+/** First entry of `architectures`; undefined for a model that is not a folder on the target. */
+async function readModel(modelPath: string, host: Host): Promise<string | undefined> {
+  if (!modelPath.startsWith('/')) return undefined;
+  const text = await host.readText(`${modelPath}/config.json`);
+  const names = /"architectures"\s*:\s*\[\s*"([^"]+)"/.exec(text ?? '');
+  return names?.[1];
+}
+
+/**
+ * Writes the plan into the store: new assignments are added, known ones kept. Returns the trials
+ * that this plan launches, in its order.
+ */
+export function storePlan(
+  store: StudyStore,
+  studyId: number,
+  plan: SweepPlan,
+): readonly StoredTrial[] {
+  store.planTrials(
+    studyId,
+    plan.trials.map(({ assignment, isBaseline }) => ({
+      assignment,
+      isBaseline,
+      state: 'planned' as const,
+    })),
+  );
+  const numberOf = (assignment: Assignment | undefined): number | undefined =>
+    assignment === undefined
+      ? undefined
+      : byKey(store.trials(studyId)).get(assignmentKey(assignment))?.number;
+  store.planTrials(studyId, [
+    ...plan.skipped.flatMap(({ rule, reason, assignments }) =>
+      assignments.map((assignment) => skipped(assignment, rule, reason)),
+    ),
+    ...plan.equivalent.map(({ assignment, sameAs }) =>
+      skipped(
+        assignment,
+        'equivalent',
+        `same as trial ${String(numberOf(plan.trials[sameAs]?.assignment))}`,
+      ),
+    ),
+  ]);
+  const stored = byKey(store.trials(studyId));
+  return plan.trials.flatMap(({ assignment }) => stored.get(assignmentKey(assignment)) ?? []);
+}
+
+function skipped(assignment: Assignment, cause: string, reason: string) {
+  return { assignment, isBaseline: false, state: 'skipped' as const, cause, reason };
+}
+
+function byKey(trials: readonly StoredTrial[]): ReadonlyMap<string, StoredTrial> {
+  return new Map(trials.map((trial) => [assignmentKey(trial.assignment), trial]));
+}

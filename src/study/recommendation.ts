@@ -1,0 +1,99 @@
+import { basename } from 'node:path';
+import { UserError } from '../errors.ts';
+import type { Host } from '../host/host.ts';
+import type { Assignment } from '../search-space/assignment.ts';
+import { emitDropIn } from '../service-file/drop-in.ts';
+import { emitUnit } from '../service-file/emit-unit.ts';
+import { launchCommand } from '../service-file/launch-command.ts';
+import { unifiedDiff } from '../service-file/unified-diff.ts';
+import { applyAssignment } from '../sglang/apply-assignment.ts';
+import { type HelpText, parseHelp } from '../sglang/help.ts';
+import { redactArgv, redactText } from '../sglang/redact.ts';
+import type { StoredStudy, StudyStore } from '../storage/study-store.ts';
+import { readUnit } from './read-unit.ts';
+
+/** Key under which a sweep stores where its unit file lies. */
+export const UNIT_PATH_META = 'unit-path';
+
+export interface RecommendedFile {
+  readonly name: string;
+  readonly text: string;
+  readonly what: string;
+}
+
+export interface Recommendation {
+  readonly files: readonly RecommendedFile[];
+  /** Difference of the unit to production's; empty when nothing changes or there is no unit. */
+  readonly diff: string;
+}
+
+/**
+ * The files that put an assignment into production: the complete unit, a drop-in, the difference,
+ * and the launch command. Production's unit is read again from where the sweep found it, since a
+ * unit with secrets is not stored whole.
+ *
+ * @throws UserError when the unit has changed since the sweep, or is gone and cannot be rebuilt.
+ */
+export async function recommend(
+  store: StudyStore,
+  study: StoredStudy,
+  assignment: Assignment,
+  host: Host,
+): Promise<Recommendation> {
+  if (study.helpText === '') {
+    throw new UserError(`study ${study.name} holds imported measurements only: it has no unit`, {
+      hint: 'a sweep of a unit or a launch command is needed for a service file',
+    });
+  }
+  const help = parseHelp(study.helpText);
+  const version = study.sglangVersion ?? undefined;
+  if (study.unitText === '') return recommendCommand(study, assignment, help, version);
+  const path = String(store.studyMeta(study.id, UNIT_PATH_META) ?? 'sglang.service');
+  const text = await productionText(study, path, host);
+  const { service, options } = await readUnit(path, text, host);
+  const emitted = emitUnit(service, assignment, help, { ...options, version });
+  const unit = emitted.files[0]?.text ?? '';
+  // The unit itself must hold its keys; what is read and pasted elsewhere must not.
+  const diff = redactText(
+    unifiedDiff(text, unit, { from: basename(path), to: 'recommended.service' }),
+  );
+  const files = [
+    { name: 'recommended.service', text: unit, what: 'the complete unit' },
+    {
+      name: 'nightsweep.conf',
+      text: emitDropIn(service, assignment, help, { ...options, version }),
+      what: `a drop-in for /etc/systemd/system/${basename(path)}.d/`,
+    },
+    { name: 'recommended.diff', text: diff, what: 'the difference to production' },
+    {
+      name: 'launch-command.txt',
+      text: `${launchCommand(redactArgv(emitted.service.argv))}\n`,
+      what: 'the launch command',
+    },
+  ];
+  // Nothing changes: a drop-in that repeats production would only hide later edits of the unit.
+  return { diff, files: diff === '' ? files.slice(0, 1) : files };
+}
+
+function recommendCommand(
+  study: StoredStudy,
+  assignment: Assignment,
+  help: HelpText,
+  version: string | undefined,
+): Recommendation {
+  const { argv } = applyAssignment(study.baselineArgv, assignment, help, { version });
+  const text = `${launchCommand(argv)}\n`;
+  return { diff: '', files: [{ name: 'launch-command.txt', text, what: 'the launch command' }] };
+}
+
+async function productionText(study: StoredStudy, path: string, host: Host): Promise<string> {
+  const now = await host.readText(path);
+  if (now !== undefined && redactText(now) === study.unitText) return now;
+  if (now === undefined && redactText(study.unitText) === study.unitText) return study.unitText;
+  throw new UserError(
+    now === undefined
+      ? `${path}, the unit of study ${study.name}, is gone, and it held secrets that are not stored`
+      : `${path} has changed since study ${study.name} was measured`,
+    { hint: 'put the unit back as it was measured, or sweep again with the new one' },
+  );
+}
