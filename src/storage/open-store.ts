@@ -62,10 +62,17 @@ function prepare(path: string, readOnly: boolean): void {
         hint: 'name it with --db, or create it with `nightsweep sweep` or `nightsweep import`',
       });
     }
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
   } else if (!statSync(path).isFile()) {
     throw new UserError(`${path} is not a file`, { hint: 'name a file with --db' });
   }
+}
+
+/** Not `recursive`: that loops for ever where the kernel answers ENOENT, such as below /proc. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  mkdirSync(path);
 }
 
 /** Sets how commits are made safe; returns what the user should know about it. */

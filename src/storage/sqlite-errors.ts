@@ -28,6 +28,7 @@ const EXPLANATIONS: Readonly<Record<string, { readonly what: string; readonly hi
     hint: 'see the kernel log; on a network file system use a local path instead',
   },
   EACCES: { what: 'cannot be created', hint: 'the folder must be writable by this user' },
+  ENOENT: { what: 'cannot be created there', hint: 'name another path with --db' },
   EROFS: { what: 'cannot be created: the disk is read-only', hint: 'name another path with --db' },
   ENOTDIR: { what: 'cannot be created: a part of its path is a file', hint: 'check the path' },
   EEXIST: { what: 'cannot be created: a part of its path is a file', hint: 'check the path' },
