@@ -97,14 +97,18 @@ export async function startLlamaServer(): Promise<AsyncDisposable & { baseUrl: s
   const baseUrl = `http://127.0.0.1:${port}`;
   const args = ['-m', installed.gguf, '--host', '127.0.0.1', '--port', String(port)];
   const slots = ['-c', '16384', '-np', '4', '-t', '2', '--device', 'none', '--metrics'];
-  const server = spawn(installed.llamaServer, [...args, ...slots], { stdio: 'ignore' });
+  const server = spawn(installed.llamaServer, [...args, ...slots], {
+    stdio: 'ignore',
+    // The wheel starts it through a Python script: the group holds both.
+    detached: true,
+  });
   const ended = new Promise<void>((resolve) =>
     server.once('exit', () => {
       resolve();
     }),
   );
   const stop = async () => {
-    server.kill('SIGTERM');
+    if (server.pid !== undefined && server.exitCode === null) process.kill(-server.pid, 'SIGTERM');
     await ended;
   };
   for (let attempt = 0; attempt < 120; attempt += 1) {
