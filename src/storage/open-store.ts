@@ -70,7 +70,10 @@ function prepare(path: string, readOnly: boolean): void {
 
 /** Not `recursive`: that loops for ever where the kernel answers ENOENT, such as below /proc. */
 function makeFolder(path: string): void {
-  if (existsSync(path)) return;
+  if (existsSync(path)) {
+    if (statSync(path).isDirectory()) return;
+    throw new UserError(`${path} is a file, not a folder`, { hint: 'check the path' });
+  }
   makeFolder(dirname(path));
   mkdirSync(path);
 }

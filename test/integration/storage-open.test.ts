@@ -78,7 +78,7 @@ describe('opening', () => {
   test('a path through a file is refused', () => {
     writeFileSync(at('plain'), '');
     expect(refusal(() => openStore(at('plain/study.sqlite'))).message).toContain(
-      'a part of its path is a file',
+      'plain is a file, not a folder',
     );
   });
 
