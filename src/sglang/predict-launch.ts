@@ -166,7 +166,9 @@ export function effectiveKey(flags: Assignment, context: LaunchContext): string 
 export function describeRewrites(flags: Assignment, prediction: LaunchPrediction): string[] {
   return Object.entries(flags).flatMap(([name, asked]) => {
     const runs = prediction.effective[name];
-    if (runs === undefined || sameValue(runs, asked)) return [];
+    if (runs === undefined || sameValue(runs, asParsed({ [name]: asked })[name] ?? null)) return [];
+    // Another name of the same algorithm is no rewrite.
+    if (asked === 'NEXTN' && runs === 'EAGLE') return [];
     return [`${name} ${formatValue(asked)} runs as ${formatValue(runs)}`];
   });
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -65,10 +65,8 @@ describe('a sweep of max-running-requests 1, 4 and 16 on a real SGLang 0.5.23', 
   });
 
   test('leaves nothing running', () => {
+    // A sweep that never launched would leave nothing, too.
+    expect(sweep.code).toBe(0);
     expect(processesOf(mark)).toEqual([]);
-  });
-
-  test('the study file is left as it was', () => {
-    expect(readFileSync(studyPath, 'utf8')).toContain('study: real-sglang');
   });
 });

@@ -105,7 +105,10 @@ function graphSizes(): Rule[] {
       ] as const
     ).map(([tp, size]) =>
       rule(
-        `graph-size-${gib}-tp${tp}`.replaceAll(/[ <>=]+/g, '-'),
+        `graph-size ${gib} GiB tp ${tp}`
+          .replaceAll('<', 'below')
+          .replaceAll('>=', 'from')
+          .replaceAll(' ', '-'),
         `${memory}:94`,
         {
           'decode-graph-size-is-default': true,
