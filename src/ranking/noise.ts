@@ -158,7 +158,18 @@ export function halfWidth(
   confidence: number,
 ): number | undefined {
   if (standardError === undefined) return undefined;
-  return studentTQuantile(1 - (1 - confidence) / 2, degreesOfFreedom) * standardError;
+  return quantile(1 - (1 - confidence) / 2, degreesOfFreedom) * standardError;
+}
+
+let lastQuantile = { probability: 0.5, degreesOfFreedom: 1, t: 0 };
+
+/** Remembers the last: every pair of a ranking asks for the same one, and each costs a search. */
+function quantile(probability: number, degreesOfFreedom: number): number {
+  const last = lastQuantile;
+  if (last.probability === probability && last.degreesOfFreedom === degreesOfFreedom) return last.t;
+  const t = studentTQuantile(probability, degreesOfFreedom);
+  lastQuantile = { probability, degreesOfFreedom, t };
+  return t;
 }
 
 /** Standard error and degrees of freedom of the difference of two independent estimates. */
