@@ -4,7 +4,9 @@ import { Command } from '@commander-js/extra-typings';
 import { UserError } from '../errors.ts';
 import { assignmentText } from '../report/assignment-text.ts';
 import { parseAssignment } from '../storage/import/assignment-text.ts';
+import { storeImport } from '../storage/import/store-import.ts';
 import type { CliContext } from './context.ts';
+import { openDatabase } from './open-database.ts';
 import { DEFAULT_DATABASE } from './options.ts';
 
 /** `import`: measurements made elsewhere, as a trial of a study. */
@@ -26,11 +28,8 @@ export function importCommand(context: CliContext) {
     .action(async (file, options) => {
       const assignment = parseAssignment(options.assignment);
       const text = await readText(file);
-      const [{ openStore }, { storeImport }] = await Promise.all([
-        import('../storage/open-store.ts'),
-        import('../storage/import/store-import.ts'),
-      ]);
-      using store = openStore(options.db);
+
+      using store = await openDatabase(options.db);
       const { trial, metrics, added } = storeImport(store, {
         study: options.study,
         assignment,

@@ -11,6 +11,7 @@ import { type Experience, estimateSweep } from '../study/estimate.ts';
 import { experienceOf } from '../study/experience.ts';
 import { type PreparedSweep, prepareSweep } from '../study/prepare.ts';
 import type { CliContext } from './context.ts';
+import { openDatabase } from './open-database.ts';
 import { DEFAULT_DATABASE } from './options.ts';
 
 /** `plan`: everything that is known before the first launch; touches nothing. */
@@ -57,7 +58,6 @@ export function planFacts(prepared: PreparedSweep, experience: Experience): Plan
 /** Planning must not create a database: without one there is no experience. */
 async function readExperience(database: string, study: Study): Promise<Experience> {
   if (!existsSync(database)) return { startSeconds: undefined, pointSeconds: new Map() };
-  const { openStore } = await import('../storage/open-store.ts');
-  using store = openStore(database, { readOnly: true });
+  using store = await openDatabase(database, { readOnly: true });
   return experienceOf(store, study.name);
 }

@@ -1,6 +1,7 @@
 import { UserError } from '../errors.ts';
 import { nearestName } from '../search-space/nearest-name.ts';
 import type { StoredStudy, StudyStore } from '../storage/study-store.ts';
+import { openDatabase } from './open-database.ts';
 
 /** A store opened for reading, and the study asked for. @throws UserError for an unknown name. */
 export async function openStoredStudy(
@@ -8,9 +9,7 @@ export async function openStoredStudy(
   name: string,
   { write = false }: { readonly write?: boolean } = {},
 ): Promise<{ readonly store: StudyStore; readonly study: StoredStudy }> {
-  // Loaded here, so that commands without a database start without SQLite.
-  const { openStore } = await import('../storage/open-store.ts');
-  const store = openStore(database, { readOnly: !write });
+  const store = await openDatabase(database, { readOnly: !write });
   const study = store.findStudy(name);
   if (study !== undefined) return { store, study };
   const names = store.studies().map((one) => one.name);

@@ -1,6 +1,7 @@
 import { Command } from '@commander-js/extra-typings';
 import { statusText, studyStatus } from '../report/study-status.ts';
 import type { CliContext } from './context.ts';
+import { openDatabase } from './open-database.ts';
 import { DEFAULT_DATABASE } from './options.ts';
 import { openStoredStudy } from './read-study.ts';
 
@@ -31,7 +32,6 @@ async function openStudies(database: string, name: string | undefined) {
     const { store, study } = await openStoredStudy(database, name);
     return { store, studies: [study] };
   }
-  const { openStore } = await import('../storage/open-store.ts');
-  const store = openStore(database, { readOnly: true });
+  const store = await openDatabase(database, { readOnly: true });
   return { store, studies: store.studies() };
 }

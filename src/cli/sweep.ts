@@ -26,6 +26,7 @@ import { runStudy, type SweepEnd } from '../study/run-study.ts';
 import { Interrupted } from './boundary.ts';
 import type { CliContext } from './context.ts';
 import { openLiveView } from './live-view.ts';
+import { openDatabase } from './open-database.ts';
 import { DEFAULT_DATABASE } from './options.ts';
 import { planFacts } from './plan.ts';
 import { exitCodeOf, rankStudy } from './rank.ts';
@@ -71,14 +72,13 @@ async function sweep(path: string, options: SweepOptions, context: CliContext): 
       { hint: 'set a budget (hours, until or launches), or fewer values' },
     );
   }
-  const { openStore } = await import('../storage/open-store.ts');
   const folder = options.out ?? join(dirname(options.db), study.name);
   await using targetLock = await acquireLock({
     path: targetLockPath(study.target.baseUrl),
     what: `the target ${study.target.baseUrl}`,
     clock,
   });
-  using store = openStore(options.db);
+  using store = await openDatabase(options.db);
   await using databaseLock = await acquireLock({
     path: databaseLockPath(options.db),
     what: `the database ${options.db}`,

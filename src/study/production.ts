@@ -5,7 +5,12 @@ import { type Assignment, ENV_PREFIX, type FlagValue } from '../search-space/ass
 import type { Service, ServiceWarning } from '../service-file/service.ts';
 import { requireFlag } from '../sglang/flag-names.ts';
 import type { HelpText } from '../sglang/help.ts';
-import { type LaunchArgs, lastOccurrence, parseLaunchArgs } from '../sglang/launch-args.ts';
+import {
+  type LaunchArgs,
+  lastOccurrence,
+  parseLaunchArgs,
+  replaceProgram,
+} from '../sglang/launch-args.ts';
 import { occurrenceValue } from '../sglang/launch-flags.ts';
 import { findLaunchProgram } from '../sglang/launch-program.ts';
 import { readTargetHelp, type TargetHelp } from './read-help.ts';
@@ -33,13 +38,10 @@ export interface Production extends TargetHelp {
 export async function readProduction(study: Study, host: Host): Promise<Production> {
   const found = await readCommand(study.target, host);
   const launch = findLaunchProgram(found.argv);
-  if (launch === undefined) {
-    // parseLaunchArgs words the refusal; it cannot return here.
-    parseLaunchArgs(found.argv, { program: '', flags: [] });
-    throw new Error('a launch command without program was accepted');
-  }
-  const program = study.target.program ?? found.argv.slice(0, launch.end);
-  const argv = [...program, ...found.argv.slice(launch.end)];
+  const own = found.argv.slice(0, launch?.end ?? found.argv.length);
+  const program = study.target.program ?? own;
+  // Refuses a command without an SGLang launch.
+  const argv = replaceProgram(found.argv, program);
   const environment = { ...found.environment, ...study.target.environment };
   const asked = await readTargetHelp(program, environment, host);
   const production = { ...found, ...asked, argv, environment };
