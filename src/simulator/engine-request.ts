@@ -19,7 +19,9 @@ export class EngineRequest {
   outputTokens = 0;
   verifyCount = 0;
   retractions = 0;
-  /** Answer ends by itself after so many tokens; decided at the first decode step. */
+  /** Most requests that were in flight together with it. */
+  peakInFlight = 0;
+  /** Answer ends by itself after so many tokens; undefined until that is decided. */
   endsAtTokens: number | undefined;
   finish: FinishReason | undefined;
   /** How often 0, 1, 2... draft tokens were accepted. */

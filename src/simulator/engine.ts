@@ -21,10 +21,25 @@ export interface EngineOptions {
   readonly radixCache: boolean;
 }
 
+export interface PrefillFacts {
+  readonly requests: number;
+  readonly newTokens: number;
+  readonly cachedTokens: number;
+  readonly ms: number;
+}
+
+export interface DecodeFacts {
+  readonly batch: number;
+  readonly tokens: number;
+  readonly ms: number;
+  /** False for an eager step: the batch is above the largest captured graph. */
+  readonly graph: boolean;
+}
+
 /** Called after each step with what it was; for logs and counters. */
 export interface EngineObserver {
-  prefill?(facts: { requests: number; newTokens: number; cachedTokens: number; ms: number }): void;
-  decode?(facts: { batch: number; tokens: number; ms: number; graph: boolean }): void;
+  prefill?(facts: PrefillFacts): void;
+  decode?(facts: DecodeFacts): void;
   retract?(requests: number): void;
 }
 
@@ -44,6 +59,8 @@ const STATE_BLOCK_TOKENS = 64;
 /** Waiting requests whose matched prefix pins one state slot, and how many slots at most. */
 const WAITING_PER_PINNED_SLOT = 9.5;
 const MAX_PINNED_SLOTS = 4;
+/** Answers to repeated tokens depend on their batch, which has filled up by this share of the length. */
+const DECIDED_AT_SHARE = 0.2;
 /** Share of an answer's allowed length that admission reserves room for. */
 const RESERVED_SHARE = 0.7;
 
@@ -223,7 +240,8 @@ export class Engine {
     const inFlight = this.inFlight;
     let tokens = 0;
     for (const request of this.running) {
-      request.endsAtTokens ??= this.#naturalEnd(request, inFlight);
+      request.peakInFlight = Math.max(request.peakInFlight, inFlight);
+      request.endsAtTokens ??= this.#naturalEnd(request);
       const before = request.outputTokens;
       this.#give(request, 1 + this.#acceptedDrafts(request));
       tokens += request.outputTokens - before;
@@ -232,13 +250,16 @@ export class Engine {
     this.#dropEnded();
   }
 
-  #naturalEnd(request: EngineRequest, inFlight: number): number {
+  /** Where the answer ends by itself; undefined while it is too early to tell. */
+  #naturalEnd(request: EngineRequest): number | undefined {
     if (request.ignoreEos) return Infinity;
     const { kind, hash } = request.prompt;
+    const early = request.outputTokens < request.maxNewTokens * DECIDED_AT_SHARE;
+    if (kind === 'repeated' && early) return undefined;
     const sequence = { index: this.#answers, seed: this.#options.seed };
     // Short warm-up answers do not count, so that a measured run begins at an even place.
     if (request.maxNewTokens >= 64) this.#answers += 1;
-    return naturalEnd(kind, hash, request.maxNewTokens, inFlight, sequence);
+    return naturalEnd(kind, hash, request.maxNewTokens, request.peakInFlight, sequence);
   }
 
   /** Draft tokens the target accepts in one verify step; counts the verify. */

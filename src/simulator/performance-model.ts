@@ -36,7 +36,7 @@ const PLAIN_STEP_MS: Knots = [
   [4, 12.6],
   [16, 16.76],
   [32, 19.7],
-  [64, 20.5],
+  [64, 20.35],
   [128, 37.8],
 ];
 /** Draft and verify with one step and top-k 1, ms by running requests: fitted to `mtp`. */

@@ -47,3 +47,14 @@ export function traceback(error: PythonError, outer: readonly string[]): string 
     error.lastLine(),
   ].join('\n');
 }
+
+/** Frames above an error while the scheduler starts. */
+export const SCHEDULER_FRAMES = [
+  'File "$ROOT/srt/managers/scheduler.py", line 6362, in run_scheduler_process\n    scheduler = Scheduler(server_args, port_args)',
+  'File "$ROOT/srt/managers/scheduler.py", line 568, in __init__\n    self.init_model_worker()',
+];
+/** Frames above an error while it runs a batch. */
+export const FORWARD_FRAMES = [
+  'File "$ROOT/srt/managers/scheduler.py", line 6398, in run_scheduler_process\n    scheduler.run_event_loop()',
+  'File "$ROOT/srt/managers/scheduler.py", line 1820, in run_batch\n    self.model_worker.forward_batch_generation(batch)',
+];

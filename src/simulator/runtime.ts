@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { BatchReporter, type PoolUsage, poolUsage } from './batch-reporter.ts';
 import { Counters, type IntervalState } from './counters.ts';
 import { Engine } from './engine.ts';
 import { EngineRequest } from './engine-request.ts';
@@ -18,14 +19,24 @@ const QUIET_ROUND_MS = 1;
 const BUSY_ROUND_MS = 2;
 const BUSY_REQUESTS = 8;
 
+/** Longest wall time between an answer and the next request that counts as the client's own work. */
+const CLIENT_GAP_MS = 50;
 /** Id of the server's own health probes; they are not counted. */
 const PROBE_ID = 'HEALTH_CHECK';
+
+/** End of an answer: the simulated moment of its last token, and the wall clock when it was sent. */
+export interface AnswerEnd {
+  readonly simulatedMs: number;
+  readonly wallMs: number;
+}
 
 export interface Submission {
   readonly prompt: PromptTokens;
   readonly maxNewTokens: number;
   readonly ignoreEos: boolean;
   readonly id?: string | undefined;
+  /** When the answer before it on the same connection ended. */
+  readonly previous?: AnswerEnd | undefined;
   /** Called at most once per round when there is something new to send. */
   readonly onNews: (request: EngineRequest) => void;
 }
@@ -53,7 +64,6 @@ export class Runtime {
   readonly #fresh = new Set<EngineRequest>();
   readonly #arrivals: EngineRequest[] = [];
   readonly #onNews = new Map<EngineRequest, (request: EngineRequest) => void>();
-  #sinceLog = { steps: 0, tokens: 0, ms: 0, verifies: 0 };
 
   readonly launch: Launch;
   readonly capacity: Capacity;
@@ -84,20 +94,7 @@ export class Runtime {
         slowdownAt: (nowMs) => slowdown(switches, nowMs),
         radixCache: launch.fields['disable_radix_cache'] !== true,
       },
-      {
-        prefill: (facts) => {
-          this.#onPrefill(facts);
-        },
-        decode: (facts) => {
-          this.#onDecode(facts);
-        },
-        retract: (requests) => {
-          this.counters.retractedRequests += requests;
-          log.line(
-            `KV cache pool is full. Retract requests. #retracted_reqs: ${requests}, #new_tokens_gained: ${requests * 512}, #mamba_num_gained: ${requests}, #new_token_ratio: 0.6000 -> 0.8000`,
-          );
-        },
-      },
+      new BatchReporter(this),
     );
   }
 
@@ -141,10 +138,11 @@ export class Runtime {
         this.#fresh.add(progressed);
       },
     );
-    request.arrivedAtMs = this.clock.nowMs();
+    request.arrivedAtMs = this.#arrivalMs(submission.previous);
     this.live.add(request);
     this.#onNews.set(request, submission.onNews);
-    this.#arrivals.push(request);
+    const later = this.#arrivals.findIndex((other) => other.arrivedAtMs > request.arrivedAtMs);
+    this.#arrivals.splice(later < 0 ? this.#arrivals.length : later, 0, request);
     this.#schedule();
     return request;
   }
@@ -158,6 +156,18 @@ export class Runtime {
       id: PROBE_ID,
       onNews: onToken,
     });
+  }
+
+  /**
+   * Simulated moment a request counts as received. Client and sockets run on the wall clock: what
+   * they need between two requests is not multiplied by the speed, or a fast clock would show idle
+   * gaps that no real server has.
+   */
+  #arrivalMs(previous: AnswerEnd | undefined): number {
+    const nowMs = this.clock.nowMs();
+    if (previous === undefined) return nowMs;
+    const gapMs = performance.now() - previous.wallMs;
+    return gapMs > CLIENT_GAP_MS ? nowMs : Math.min(nowMs, previous.simulatedMs + gapMs);
   }
 
   /** Ends a request early, e.g. because its client went away. */
@@ -191,7 +201,6 @@ export class Runtime {
     this.engine.flush();
     this.interval.acceptLength = undefined;
     this.interval.acceptRate = undefined;
-    this.#sinceLog = { steps: 0, tokens: 0, ms: 0, verifies: 0 };
     this.log.line('Cache flushed successfully!');
     return true;
   }
@@ -262,68 +271,8 @@ export class Runtime {
     counters.e2eSeconds.add(((lastTokenAtMs ?? firstTokenAtMs) - arrivedAtMs) / 1000);
   }
 
-  #onPrefill(facts: {
-    requests: number;
-    newTokens: number;
-    cachedTokens: number;
-    ms: number;
-  }): void {
-    const { counters, engine } = this;
-    counters.prefillPasses += 1;
-    counters.prefillComputeTokens += facts.newTokens;
-    counters.prefillCacheTokens += facts.cachedTokens;
-    const usage = this.usage();
-    this.log.line(
-      `Prefill batch, #new-seq: ${facts.requests}, #new-token: ${facts.newTokens}, #cached-token: ${facts.cachedTokens}, full token usage: ${usage.full.toFixed(2)}, mamba usage: ${usage.mamba.toFixed(2)}, #running-req: ${engine.running.length}, #queue-req: ${this.waiting}, #pending-token: 0, cuda graph: False, input throughput (token/s): ${((facts.newTokens * 1000) / facts.ms).toFixed(2)}`,
-    );
-  }
-
-  #onDecode(facts: { batch: number; tokens: number; ms: number; graph: boolean }): void {
-    this.counters.decodeTokens += facts.tokens;
-    if (facts.graph) this.counters.decodeGraphPasses += 1;
-    else this.counters.decodeEagerPasses += 1;
-    const since = this.#sinceLog;
-    since.steps += 1;
-    since.tokens += facts.tokens;
-    since.ms += facts.ms;
-    since.verifies += facts.batch;
-    if (since.steps < (numberOf(this.launch.fields, 'decode_log_interval') ?? 40)) return;
-    this.#sinceLog = { steps: 0, tokens: 0, ms: 0, verifies: 0 };
-    this.#logDecode(since, facts);
-  }
-
-  #logDecode(
-    since: { tokens: number; ms: number; verifies: number },
-    { batch, graph }: { batch: number; graph: boolean },
-  ): void {
-    const { speculation } = this.settings;
-    const { interval } = this;
-    interval.generationThroughput = (since.tokens * 1000) / since.ms;
-    interval.runningRequests = batch;
-    let accept = '';
-    if (speculation !== undefined) {
-      interval.acceptLength = since.tokens / since.verifies;
-      interval.acceptRate =
-        (since.tokens - since.verifies) /
-        (since.verifies * Math.max(1, speculation.draftTokens - 1));
-      accept = `accept len: ${interval.acceptLength.toFixed(2)}, accept rate: ${interval.acceptRate.toFixed(2)}, `;
-    }
-    const usage = this.usage();
-    this.log.line(
-      `Decode batch, #running-req: ${batch}, #full token: ${this.engine.usedTokens}, full token usage: ${usage.full.toFixed(2)}, mamba num: ${usage.mambaSlots}, mamba usage: ${usage.mamba.toFixed(2)}, ${accept}cuda graph: ${graph ? 'True' : 'False'}, gen throughput (token/s): ${interval.generationThroughput.toFixed(2)}, #queue-req: ${this.waiting}`,
-    );
-  }
-
   /** Shares of the KV pool and of the state slots in use. */
-  usage(): { readonly full: number; readonly mamba: number; readonly mambaSlots: number } {
-    const perRequest = Math.floor(
-      this.capacity.maxMambaCacheSize / Math.max(1, this.capacity.maxRunningRequests),
-    );
-    const mambaSlots = this.engine.active * perRequest;
-    return {
-      full: this.engine.usedTokens / this.capacity.maxTotalTokens,
-      mamba: mambaSlots / this.capacity.maxMambaCacheSize,
-      mambaSlots,
-    };
+  usage(): PoolUsage {
+    return poolUsage(this.engine, this.capacity);
   }
 }

@@ -1,10 +1,11 @@
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { AnswerText } from './answer-text.ts';
 import type { EngineRequest } from './engine-request.ts';
 import type { StreamFault } from './faults.ts';
 import { startStream } from './http-replies.ts';
 import { numberOf } from './resolution.ts';
-import type { Accepted, Runtime, Submission } from './runtime.ts';
+import type { Accepted, AnswerEnd, Runtime, Submission } from './runtime.ts';
 
 /** What an endpoint makes of an answer. */
 export interface AnswerStream {
@@ -24,6 +25,12 @@ export interface AnswerStream {
   readonly errorEvent: (message: string) => string;
 }
 
+const lastEnds = new WeakMap<Socket, AnswerEnd>();
+
+function rememberEnd(socket: Socket, { lastTokenAtMs = 0 }: EngineRequest): void {
+  lastEnds.set(socket, { simulatedMs: lastTokenAtMs, wallMs: performance.now() });
+}
+
 /** Queues a request and serves its answer; a client that goes away aborts it. */
 export function serveAnswer(
   runtime: Runtime,
@@ -34,8 +41,10 @@ export function serveAnswer(
   let answer: AnswerText | undefined;
   const interval = numberOf(runtime.launch.fields, 'stream_interval') ?? 1;
   let ended = false;
+  const { socket } = response;
   const accepted: Accepted | undefined = runtime.submit({
     ...submission,
+    previous: socket === null ? undefined : lastEnds.get(socket),
     onNews: (request) => {
       if (ended) return;
       answer ??= new AnswerText(request);
@@ -46,7 +55,10 @@ export function serveAnswer(
         applyFault(runtime, response, request, fault, shape);
         return;
       }
-      if (request.finish !== undefined) ended = true;
+      if (request.finish !== undefined) {
+        ended = true;
+        if (socket !== null) rememberEnd(socket, request);
+      }
       if (shape.stream) writeNews(response, request, answer, shape, interval);
       else if (request.finish !== undefined) sendWhole(response, request, answer, shape);
     },

@@ -5,7 +5,7 @@ import type { ServerFault } from './faults.ts';
 import type { SimulatorIo } from './io.ts';
 import type { Launch } from './launch.ts';
 import { ServerLog } from './log.ts';
-import { PythonError, traceback } from './python-error.ts';
+import { FORWARD_FRAMES, PythonError, SCHEDULER_FRAMES, traceback } from './python-error.ts';
 import { numberOf, textOf } from './resolution.ts';
 import { type Phase, route } from './routes.ts';
 import { Runtime } from './runtime.ts';
@@ -23,15 +23,6 @@ const CRASH_MS = 5000;
 /** The same after the detokenizer died: it waits for CUDA core dumps. */
 const COREDUMP_MS = 65_000;
 const RESTART_DOWN_MS = 3000;
-
-const SCHEDULER_FRAMES = [
-  'File "$ROOT/srt/managers/scheduler.py", line 6362, in run_scheduler_process\n    scheduler = Scheduler(server_args, port_args)',
-  'File "$ROOT/srt/managers/scheduler.py", line 568, in __init__\n    self.init_model_worker()',
-];
-const FORWARD_FRAMES = [
-  'File "$ROOT/srt/managers/scheduler.py", line 6398, in run_scheduler_process\n    scheduler.run_event_loop()',
-  'File "$ROOT/srt/managers/scheduler.py", line 1820, in run_batch\n    self.model_worker.forward_batch_generation(batch)',
-];
 
 /** One launch of the simulated SGLang, from start to end. */
 export class SimulatedServer {

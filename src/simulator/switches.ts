@@ -57,7 +57,7 @@ export const SWITCH_HELP: readonly SwitchHelp[] = [
   {
     name: 'sim-launch-noise',
     value: 'F',
-    text: 'speed differs between launches by this fraction (default 0.007)',
+    text: 'speed differs between launches by this fraction (default 0.006)',
   },
   { name: 'sim-request-noise', value: 'F', text: 'noise of each scheduler step (default 0.01)' },
   { name: 'sim-start-seconds', value: 'S', text: 'duration of a start (default 40)' },
@@ -192,7 +192,7 @@ export function readSwitches(raw: Raw): Switches {
   return {
     speed: readNumber(raw, 'speed', 0.01, 1000) ?? 1,
     seed: readNumber(raw, 'sim-seed', 0),
-    launchNoiseFraction: readNumber(raw, 'sim-launch-noise', 0, 1) ?? 0.007,
+    launchNoiseFraction: readNumber(raw, 'sim-launch-noise', 0, 1) ?? 0.006,
     requestNoiseFraction: readNumber(raw, 'sim-request-noise', 0, 1) ?? 0.01,
     startSeconds: readNumber(raw, 'sim-start-seconds', 0) ?? 40,
     chanceFraction: readNumber(raw, 'sim-chance', 0, 1) ?? 1,
