@@ -1,5 +1,6 @@
-import { assignmentText } from '../report/assignment-text.ts';
+import { changesText } from '../report/assignment-text.ts';
 import { signedPercent } from '../report/figures.ts';
+import type { Assignment } from '../search-space/assignment.ts';
 import { formatValue } from '../search-space/values.ts';
 import type { StudyEvent } from '../study/events.ts';
 
@@ -10,6 +11,7 @@ interface Progress {
   current: string;
   phase: string;
   startedAtMs: number;
+  baseline: Assignment | undefined;
 }
 
 /**
@@ -30,6 +32,7 @@ export function progressPrinter(
     current: '',
     phase: '',
     startedAtMs: nowMs(),
+    baseline: undefined,
   };
   return (event) => {
     const text = lineOf(event, progress);
@@ -41,6 +44,7 @@ export function progressPrinter(
 function lineOf(event: StudyEvent, progress: Progress): string | undefined {
   switch (event.type) {
     case 'planned': {
+      progress.baseline = event.baseline;
       const kept = event.kept === 0 ? '' : `, ${String(event.kept)} measurements kept`;
       return `${String(event.trials)} trials, ${String(event.launches)} launches to go${kept}`;
     }
@@ -52,10 +56,10 @@ function lineOf(event: StudyEvent, progress: Progress): string | undefined {
       Object.assign(progress, {
         launch: event.launch,
         launchesLeft: event.launchesLeft,
-        current: trialName(event),
+        current: trialName(event, progress.baseline),
         phase: 'starting',
       });
-      return `launch ${String(event.launch)}  ${trialName(event)}${event.round === 0 ? '' : `  (launch ${String(event.round + 1)} of this trial)`}`;
+      return `launch ${String(event.launch)}  ${trialName(event, progress.baseline)}${event.round === 0 ? '' : `  (launch ${String(event.round + 1)} of this trial)`}`;
     case 'ready':
       return `    ready after ${event.seconds.toFixed(1)} s`;
     case 'measured': {
@@ -100,8 +104,11 @@ function liveText(event: StudyEvent, progress: Progress, nowMs: number): string 
   return `  ${progress.current}  ${progress.phase}  |  ${String(progress.launchesLeft)} launches left  |  ${String(elapsed)} s`;
 }
 
-function trialName(event: StudyEvent & { readonly type: 'launch-started' }): string {
+function trialName(
+  event: StudyEvent & { readonly type: 'launch-started' },
+  baseline: Assignment | undefined,
+): string {
   return event.isBaseline
     ? 'baseline'
-    : `#${String(event.trial)} ${assignmentText(event.assignment)}`;
+    : `#${String(event.trial)} ${changesText(event.assignment, baseline)}`;
 }

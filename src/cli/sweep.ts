@@ -130,7 +130,13 @@ async function runPrepared(
   await using view = openLiveView(context);
   view.emit({ type: 'cleaned-up', ended: await target.cleanUp() });
   const kept = store.measurements(stored.id).length;
-  view.emit({ type: 'planned', trials: trials.length, launches: facts.estimate.launches, kept });
+  view.emit({
+    type: 'planned',
+    baseline: plan.trials[0]?.assignment ?? {},
+    trials: trials.length,
+    launches: facts.estimate.launches,
+    kept,
+  });
   if (interrupted > 0)
     view.emit({
       type: 'notice',

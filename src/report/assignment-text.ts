@@ -1,3 +1,4 @@
+import { changedParameters } from '../ranking/changed-parameters.ts';
 import { type Assignment, ENV_PREFIX, type FlagValue } from '../search-space/assignment.ts';
 
 /**
@@ -7,6 +8,14 @@ import { type Assignment, ENV_PREFIX, type FlagValue } from '../search-space/ass
 export function assignmentText(assignment: Assignment): string {
   const words = Object.entries(assignment).map(([name, value]) => flagText(name, value));
   return words.length === 0 ? 'as production' : words.join('  ');
+}
+
+/** What a trial changes of the baseline, as a person would type it. */
+export function changesText(assignment: Assignment, baseline: Assignment | undefined): string {
+  const changed = changedParameters(assignment, baseline);
+  return assignmentText(
+    Object.fromEntries(changed.map((name) => [name, assignment[name] ?? null])),
+  );
 }
 
 function flagText(name: string, value: FlagValue): string {

@@ -1,6 +1,6 @@
 import type { Decision } from '../ranking/decide.ts';
 import type { Ranking } from '../ranking/ranking.ts';
-import { assignmentText } from './assignment-text.ts';
+import { changesText } from './assignment-text.ts';
 import { ineligibilitiesText } from './ineligibility-text.ts';
 import { intervalText, scoreText } from './ranking-table.ts';
 
@@ -10,7 +10,8 @@ export function decisionText(ranking: Ranking, decision: Decision): string {
     case 'winner': {
       const { winner, baselineIneligible } = decision;
       const out = ineligibilitiesText(baselineIneligible);
-      const what = `trial ${winner.trial} wins: ${assignmentText(winner.assignment)}`;
+      const changes = changesText(winner.assignment, decision.baseline?.assignment);
+      const what = `trial ${winner.trial} wins: ${changes}`;
       const score = `${scoreText(ranking, winner.score)} (${intervalText(ranking, winner)})`;
       const over =
         ranking.scoreKind === 'relative' ? `${score} over the baseline` : `${score} tok/s`;

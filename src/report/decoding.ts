@@ -1,3 +1,4 @@
+import type { Mark } from '../metrics/point-metrics.ts';
 import { mean } from '../metrics/statistics.ts';
 import { list } from './figures.ts';
 import { markText } from './marks.ts';
@@ -24,19 +25,32 @@ export function decodingLines(trial: number, points: readonly TrialPoint[]): rea
   return [`trial ${trial}, requests decoding at a time: ${known}`, ...boundLines(rows)];
 }
 
-/** One line for all concurrencies at which the server was the limit: it is one limit. */
-function boundLines(
-  rows: readonly {
-    readonly concurrency: number;
-    readonly decoding: number;
-    readonly bound: Parameters<typeof markText>[0] | undefined;
-  }[],
-): readonly string[] {
-  const held = rows.filter((row) => row.bound !== undefined);
-  const first = held[0]?.bound;
-  const decodingConcurrency = mean(held.map(({ decoding }) => decoding));
-  if (first === undefined || decodingConcurrency === undefined) return [];
-  const { text, advice } = markText({ ...first, facts: { ...first.facts, decodingConcurrency } });
-  const where = list(held.map(({ concurrency }) => concurrency));
-  return [`  C=${where}: ${text}`, ...(advice === undefined ? [] : [`  ${advice}`])];
+/** Decoding concurrencies this near each other are one and the same limit of the server. */
+const SAME_LIMIT_RATIO = 1.25;
+
+interface BoundRow {
+  readonly concurrency: number;
+  readonly decoding: number;
+  readonly bound: Mark | undefined;
+}
+
+/** One line for all concurrencies that the same limit held back, and one piece of advice. */
+function boundLines(rows: readonly BoundRow[]): readonly string[] {
+  const held = rows.flatMap(({ bound, ...row }) => (bound === undefined ? [] : { ...row, bound }));
+  const figures = held.map(({ decoding }) => decoding);
+  const isOneLimit = Math.max(...figures) <= SAME_LIMIT_RATIO * Math.min(...figures);
+  const groups = isOneLimit ? [held] : held.map((row) => [row]);
+  const texts = groups.flatMap((group) => {
+    const [first] = group;
+    const decodingConcurrency = mean(group.map(({ decoding }) => decoding));
+    if (first === undefined || decodingConcurrency === undefined) return [];
+    const { text, advice } = markText({
+      ...first.bound,
+      facts: { ...first.bound.facts, decodingConcurrency },
+    });
+    const where = list(group.map(({ concurrency }) => concurrency));
+    return { line: `  C=${where}: ${text}`, advice };
+  });
+  const advice = texts.at(-1)?.advice;
+  return [...texts.map(({ line }) => line), ...(advice === undefined ? [] : [`  ${advice}`])];
 }

@@ -1,6 +1,7 @@
+import type { Assignment } from '../search-space/assignment.ts';
 import type { Estimate } from '../study/estimate.ts';
 import type { SweepPlan } from '../study/plan.ts';
-import { assignmentText } from './assignment-text.ts';
+import { assignmentText, changesText } from './assignment-text.ts';
 
 /** Trials and equivalents shown one by one in the text; JSON has them all. */
 const SHOWN = 40;
@@ -51,13 +52,14 @@ export function planJson({ study, version, budget, plan, estimate, warnings }: P
 export function planReport(facts: PlanFacts): string {
   const { study, version, plan, estimate, budget, warnings } = facts;
   const { space, trials, equivalent } = plan;
+  const baseline = trials[0]?.assignment;
   return [
     [
       `study ${study}${version === null ? '' : `, SGLang ${version}`}`,
       `${String(space.total)} combinations, ${String(space.feasible)} keep the constraints`,
       `${String(estimate.launches)} launches, about ${duration(estimate.seconds)} (${estimate.basis}); budget: ${budget}`,
     ],
-    ['launched:', ...cut(trials.map(trialLine))],
+    ['launched:', ...cut(trials.map(trialLine(baseline)))],
     skippedLines(plan),
     equivalent.length === 0
       ? []
@@ -66,7 +68,7 @@ export function planReport(facts: PlanFacts): string {
           ...cut(
             equivalent.map(
               ({ assignment, sameAs }) =>
-                `  ${assignmentText(assignment)}: same as ${String(sameAs)}`,
+                `  ${changesText(assignment, baseline)}: same as ${String(sameAs)}`,
             ),
           ),
         ],
@@ -82,10 +84,14 @@ export function planReport(facts: PlanFacts): string {
     .join('\n\n');
 }
 
-function trialLine(trial: SweepPlan['trials'][number], index: number): string {
-  const name = trial.isBaseline ? 'baseline (production)' : assignmentText(trial.assignment);
-  const notes = trial.notes.length === 0 ? '' : `\n       ${trial.notes.join('\n       ')}`;
-  return `${String(index).padStart(4)} ${name}${notes}`;
+function trialLine(baseline: Assignment | undefined) {
+  return (trial: SweepPlan['trials'][number], index: number): string => {
+    const name = trial.isBaseline
+      ? `baseline, production as it is: ${assignmentText(trial.assignment)}`
+      : changesText(trial.assignment, baseline);
+    const notes = trial.notes.map((note) => `\n       ${note}`).join('');
+    return `${String(index).padStart(4)} ${name}${notes}`;
+  };
 }
 
 function skippedLines({ skipped }: SweepPlan): readonly string[] {

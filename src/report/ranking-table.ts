@@ -1,7 +1,7 @@
 import Table from 'cli-table3';
 import { createColors } from 'picocolors';
 import type { RankedTrial, Ranking } from '../ranking/ranking.ts';
-import { assignmentText } from './assignment-text.ts';
+import { assignmentText, changesText } from './assignment-text.ts';
 import { signedPercent, speed } from './figures.ts';
 
 /** Borders off: two blanks between columns read well and survive a copy into a mail. */
@@ -59,7 +59,11 @@ export function rankingTable(
       ...cells,
     ]);
   }
-  const names = shown.map((trial) => `trial ${trial.trial}: ${assignmentText(trial.assignment)}`);
+  const baseline = ranking.trials.find(({ isBaseline }) => isBaseline)?.assignment;
+  const names = shown.map(({ trial, assignment, isBaseline }) => {
+    const text = isBaseline ? assignmentText(assignment) : changesText(assignment, baseline);
+    return `trial ${trial}: ${text}`;
+  });
   return [
     ...table
       .toString()

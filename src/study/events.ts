@@ -7,6 +7,8 @@ import type { StartupProgress } from '../sglang/startup-stage.ts';
 export type StudyEvent =
   | {
       readonly type: 'planned';
+      /** What production has for the swept parameters. */
+      readonly baseline: Assignment;
       readonly trials: number;
       readonly launches: number;
       /** Measurements that an earlier, interrupted run already finished. */
