@@ -40,7 +40,7 @@ describe('a sweep of max-running-requests 1, 4 and 16 on a real SGLang 0.5.23', 
         base_url: `http://127.0.0.1:${port}`,
       },
       profile: { 1: 0.1, 4: 0.1, 16: 0.8 },
-      workload: { prompts: 'code', input_tokens: 64, output_tokens: 64, requests: 48 },
+      workload: { prompts: 'code', input_tokens: 64, output_tokens: 32 },
       measure: { finalists: 1, launches: 1 },
       parameters: { 'max-running-requests': [1, 4, 16] },
     };
