@@ -71,7 +71,10 @@ function lineOf(event: StudyEvent, progress: Progress): string | undefined {
       return `    C=${String(event.concurrency).padEnd(4)}${speed} tok/s${change}${marks === '' ? '' : `  [${marks}]`}`;
     }
     case 'trial-ended':
-      return event.state === 'completed' ? undefined : `    ${event.state}: ${event.reason ?? ''}`;
+      if (event.state === 'completed') return undefined;
+      return event.state === 'skipped'
+        ? `#${String(event.trial)} skipped, ${event.reason ?? ''}`
+        : `    ${event.state}: ${event.reason ?? ''}`;
     case 'no-effect':
       return `    ${event.parameter}: asked ${formatValue(event.asked)}, the server runs ${formatValue(event.effective)}`;
     case 'finalists':

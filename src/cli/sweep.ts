@@ -18,6 +18,7 @@ import { createBudget } from '../study/budget.ts';
 import { experienceOf } from '../study/experience.ts';
 import { identityOf, openStudy } from '../study/identity.ts';
 import { createLaunchBuilder } from '../study/launch-builder.ts';
+import { forgetLessons } from '../study/lessons.ts';
 import { createMeasurer, createProbe } from '../study/measurer.ts';
 import { type PreparedSweep, prepareSweep, storePlan } from '../study/prepare.ts';
 import type { Production } from '../study/production.ts';
@@ -193,6 +194,7 @@ function retryFailures(store: StudyStore, stored: StoredStudy): void {
       store.setTrialState(trial.id, 'planned', null, null);
     }
   }
+  forgetLessons(store, stored.id);
 }
 
 function endText(end: SweepEnd): string {

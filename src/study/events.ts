@@ -53,7 +53,7 @@ export type StudyEvent =
   | {
       readonly type: 'trial-ended';
       readonly trial: number;
-      readonly state: 'completed' | 'partial' | 'infeasible' | 'failed';
+      readonly state: 'completed' | 'partial' | 'infeasible' | 'failed' | 'skipped';
       readonly cause: string | null;
       readonly reason: string | null;
     }

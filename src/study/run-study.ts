@@ -8,6 +8,7 @@ import type { MeasurementKey, StoredStudy, StoredTrial } from '../storage/study-
 import type { Budget } from './budget.ts';
 import { chooseFinalists } from './finalists.ts';
 import { keysOfRound, missingKeys } from './keys.ts';
+import { Lessons } from './lessons.ts';
 import { type LaunchDeps, type LaunchJob, type LaunchOutcome, runLaunch } from './run-launch.ts';
 import type { ServerFacts } from './services.ts';
 
@@ -33,6 +34,11 @@ export interface SweepDeps extends LaunchDeps {
   readonly budget: Budget;
   /** Compares the first baseline launch with recorded numbers; throws UserError on a mismatch. */
   readonly checkBaseline?: (facts: ServerFacts, signal: AbortSignal) => Promise<void>;
+  /**
+   * Asked before each launch: why the machine is in no state for one (a full disk, GPU memory that
+   * a stopped server never gave back). The sweep ends there.
+   */
+  readonly environmentProblem?: (signal: AbortSignal) => Promise<string | undefined>;
 }
 
 /** Why the sweep stopped launching. */
@@ -70,12 +76,14 @@ export async function runStudy(deps: SweepDeps, signal: AbortSignal): Promise<Sw
 class Sweep {
   readonly #deps: SweepDeps;
   readonly #signal: AbortSignal;
+  readonly #lessons: Lessons;
   #launches = 0;
   #failuresInARow = 0;
 
   constructor(deps: SweepDeps, signal: AbortSignal) {
     this.#deps = deps;
     this.#signal = signal;
+    this.#lessons = new Lessons(deps.store, deps.stored.id);
   }
 
   /** One launch for each trial that has measurements missing; defined when the sweep must end. */
@@ -85,11 +93,13 @@ class Sweep {
     reserved: number,
   ): Promise<SweepEnd | undefined> {
     for (const [index, trial] of trials.entries()) {
-      if (this.#isOver(trial, round)) continue;
+      if (this.#isOver(trial, round) || this.#isHopeless(trial)) continue;
       const left = this.#launchesLeft(trials.slice(index), round);
       if (!this.#deps.budget.allowsLaunch(reserved)) {
         return { state: 'budget-spent', launchesLeft: left };
       }
+      const problem = await this.#deps.environmentProblem?.(this.#signal);
+      if (problem !== undefined) return { state: 'broken-environment', reason: problem };
       const end = await this.#measureTrial(trial, round, left);
       if (end !== undefined) return end;
     }
@@ -122,8 +132,15 @@ class Sweep {
       });
       outcome = await this.#launch(trial, round, launchesLeft);
     }
-    this.#settle(trial, outcome);
-    if (trial.isBaseline && outcome.state !== 'measured') throw baselineError(outcome);
+    this.#lessons.learn(trial, outcome);
+    const isLaterBaseline = trial.isBaseline && round > 0;
+    if (isLaterBaseline && outcome.state !== 'measured') {
+      // What it measured before stands: it was complete.
+      const text = `the baseline failed in launch ${String(round + 1)}: ${failureText(outcome)}`;
+      this.#deps.emit({ type: 'notice', text });
+    } else this.#settle(trial, outcome);
+    if (trial.isBaseline && round === 0 && outcome.state !== 'measured')
+      throw baselineError(outcome);
     this.#failuresInARow = isEnvironment(outcome) ? this.#failuresInARow + 1 : 0;
     if (this.#failuresInARow < BROKEN_AFTER_FAILURES) return undefined;
     return { state: 'broken-environment', reason: failureText(outcome) };
@@ -182,9 +199,21 @@ class Sweep {
     emit({ type: 'trial-ended', trial: trial.number, ...verdict });
   }
 
+  /** Whether the trial is expected to fail like others did; then it is skipped for good. */
+  #isHopeless(trial: StoredTrial): boolean {
+    if (trial.isBaseline) return false;
+    const inferred = this.#lessons.expectedFailure(trial);
+    if (inferred === undefined) return false;
+    const reason = this.#lessons.skip(trial, inferred);
+    const { emit } = this.#deps;
+    const verdict = { state: 'skipped', cause: inferred.code, reason } as const;
+    emit({ type: 'trial-ended', trial: trial.number, ...verdict });
+    return true;
+  }
+
   #isOver(trial: StoredTrial, round: number): boolean {
     const { state } = this.#current(trial);
-    if (state === 'infeasible' || state === 'partial') return true;
+    if (state === 'infeasible' || state === 'partial' || state === 'skipped') return true;
     return this.#missing(trial, round).length === 0;
   }
 
@@ -270,6 +299,7 @@ const LIMIT_TEXT = {
   stalled: 'no output arrived although requests were in flight',
   deadline: 'the time limit of the measurement passed',
   failures: 'too many requests failed',
+  hopeless: 'far slower than the baseline',
   interrupted: 'interrupted',
   unreachable: 'the server accepted no requests any more',
 } as const;

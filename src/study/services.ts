@@ -1,4 +1,4 @@
-import type { LoadProgress } from '../load/load-run.ts';
+import type { LoadProgress, LoadRunEnd } from '../load/load-run.ts';
 import type { PointMetrics } from '../metrics/point-metrics.ts';
 import type { RequestRecord } from '../metrics/request-record.ts';
 
@@ -39,7 +39,7 @@ export interface PointResult {
   readonly metrics: PointMetrics;
   readonly records: readonly RequestRecord[];
   readonly usable: boolean;
-  readonly why: 'completed' | 'stalled' | 'deadline' | 'failures' | 'interrupted';
+  readonly why: LoadRunEnd;
   readonly conditions: Readonly<Record<string, string | number | boolean | null>>;
 }
 
