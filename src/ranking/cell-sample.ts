@@ -36,9 +36,10 @@ const SCALARS = {
  * One measurement as the ranking takes it. What the measurement does not know (an imported table
  * has no latencies) is absent from `metrics`, not zero.
  */
-export function cellSample(launchId: number, point: PointMetrics): CellSample {
+export function cellSample(launchId: number, point: PointMetrics, round = 0): CellSample {
   return {
     launchId,
+    round,
     outputTokensPerSecond: point.outputTokensPerSecond,
     throughputKind: point.throughputKind,
     tokensFrom: point.tokensFrom,

@@ -11,6 +11,8 @@ export type Decision =
       readonly baseline: RankedTrial | null;
       /** Why the baseline is out of the running; empty when the winner beat it. */
       readonly baselineIneligible: readonly Ineligibility[];
+      /** Launches that confirmed the stated gain; 0: it rests on the launches that chose it. */
+      readonly confirmingLaunches: number;
     }
   /** No significant win over the baseline: keep what you have. */
   | {
@@ -34,6 +36,7 @@ export function decide(ranking: Ranking): Decision {
       winner: leader,
       baseline,
       baselineIneligible: baseline?.reasons ?? [],
+      confirmingLaunches: leader.confirmingLaunches,
     };
   }
   const isTie = second !== undefined && leader.tiedWith.includes(second.trial);

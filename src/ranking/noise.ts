@@ -1,4 +1,5 @@
 import { mean, studentTQuantile } from '../metrics/statistics.ts';
+import { launchScores } from './launch-scores.ts';
 import { logScore, type Profile, type ScoreKind, type Speeds, sensitivity } from './score.ts';
 import type { Cell } from './speeds.ts';
 
@@ -23,6 +24,8 @@ export interface Estimate {
   readonly degreesOfFreedom: number;
   /** The trial's own measurements are repeated, so that it gets an interval of its own. */
   readonly isReplicated: boolean;
+  /** Confirming rounds it rests on, the noise of a round taken out; absent: not confirmed. */
+  readonly confirmedRounds?: number;
 }
 
 /** How a study's noise was estimated, for one kind of score. */
@@ -47,7 +50,9 @@ export function noiseOf(
   trials: Iterable<ReadonlyMap<number, Cell>>,
 ): Noise {
   const all = [...trials];
-  const between = pool(all.map((cells) => launchScores(kind, profile, cells)));
+  const between = pool(
+    all.map((cells) => launchScores(kind, profile, cells).map(({ logScore: log }) => log)),
+  );
   if (between !== undefined) return betweenLaunches(kind, profile, between);
   const within = new Map<number, Pooled>();
   for (const concurrency of profile.keys()) {
@@ -77,23 +82,6 @@ function pool(groups: readonly (readonly number[])[]): Pooled | undefined {
   }
   if (degreesOfFreedom === 0) return undefined;
   return { variance: squares / degreesOfFreedom, degreesOfFreedom };
-}
-
-/** Log score of each launch that has every weighted concurrency. */
-function launchScores(
-  kind: ScoreKind,
-  profile: Profile,
-  cells: ReadonlyMap<number, Cell>,
-): readonly number[] {
-  const launches = new Set([...cells.values()].flatMap((cell) => [...cell.logsByLaunch.keys()]));
-  return [...launches].flatMap((launch) => {
-    const speeds = new Map<number, number>();
-    for (const concurrency of profile.keys()) {
-      const logs = mean(cells.get(concurrency)?.logsByLaunch.get(launch) ?? []);
-      if (logs !== undefined) speeds.set(concurrency, Math.exp(logs));
-    }
-    return logScore(kind, profile, speeds) ?? [];
-  });
 }
 
 function betweenLaunches(kind: ScoreKind, profile: Profile, pooled: Pooled): Noise {

@@ -1,11 +1,11 @@
 import { UserError } from '../errors.ts';
 import { changedParameters } from './changed-parameters.ts';
 import { ineligibilities } from './eligibility.ts';
+import { type Estimates, estimatesOf } from './estimates.ts';
 import { type Limit, WORST_CONCURRENCY } from './limits.ts';
-import { type Noise, noiseOf } from './noise.ts';
 import { type Placed, placed } from './order.ts';
 import { checkProfile, weighted } from './profile.ts';
-import { type Judged, type NoiseByKind, rankedTrial } from './ranked-trial.ts';
+import { type EstimatesByKind, type Judged, rankedTrial } from './ranked-trial.ts';
 import type { RankedTrial, Ranking, RankingNote } from './ranking.ts';
 import { type Profile, type ScoreKind, scoreKinds } from './score.ts';
 import { cellsOf, commonKinds, type ThroughputKind } from './speeds.ts';
@@ -23,9 +23,11 @@ export interface RankingInput {
 /**
  * Ranks the trials of a study by their profile-weighted score (README, "Reading the ranking").
  *
- * Intervals are per trial at `confidence`. Two trials tie when their difference is inside the t
- * interval at `1 - (1 - confidence) / candidates` (Bonferroni), so that the best of many equal
- * ones does not win by chance.
+ * Finalists that have confirming launches are judged by those alone, at simultaneous intervals
+ * over all finalists (Dunnett); the rest, and studies without such launches, by all they have.
+ * There, two trials tie when their difference is inside the t interval at
+ * `1 - (1 - confidence) / candidates` (Bonferroni), so that the best of many equal ones does not
+ * win by chance.
  *
  * @throws UserError for a profile that does not sum to 1 or names an unmeasured concurrency, and
  *   where the score or a limit needs a baseline that is missing or not measured at the profile.
@@ -41,27 +43,27 @@ export function rankTrials(input: RankingInput): Ranking {
   const kinds = commonKinds(trials.filter((trial) => covers(trial, profile)));
   const judged = judge(trials, baseline, kinds, profile, limits, measured);
   const eligible = judged.filter(({ reasons }) => reasons.length === 0);
-  const noise = noiseByKind(profile, eligible);
-  const candidates = Math.max(1, eligible.filter(({ data }) => !data.isBaseline).length);
-  const tieConfidence = 1 - (1 - confidence) / candidates;
+  const reference = judged.find(({ data }) => data === baseline);
+  // A baseline that misses a limit cannot win, but all the same is what gains are gains over.
+  const compared = judged.filter((one) => one.reasons.length === 0 || one === reference);
+  const estimates = estimatesByKind(profile, compared, confidence);
   const places = Object.fromEntries(
-    scoreKinds.map((kind) => [kind, placesOf(eligible, noise[kind], tieConfidence)]),
+    scoreKinds.map((kind) => [kind, placesOf(eligible, estimates[kind])]),
   ) as Record<ScoreKind, readonly Placed[]>;
 
-  const reference = judged.find(({ data }) => data === baseline);
   const rows = judged.map((trial) =>
-    rankedTrial(trial, { scoreKind, noise, reference, confidence, places: places[scoreKind] }),
+    rankedTrial(trial, { scoreKind, estimates, reference, confidence, places: places[scoreKind] }),
   );
   const winnerByKind = winners(places, baseline);
   return {
     scoreKind,
     profile: input.profile,
     confidence,
-    evidence: noise[scoreKind].evidence,
+    evidence: estimates[scoreKind].evidence,
     trials: rows.sort(byRank),
     winnerByKind,
     kindsDisagree: new Set(Object.values(winnerByKind).filter((w) => w !== null)).size > 1,
-    notes: notesOf(profile, kinds, judged, baseline, noise[scoreKind]),
+    notes: notesOf(profile, kinds, judged, baseline, estimates[scoreKind]),
   };
 }
 
@@ -128,26 +130,28 @@ function isExact({ cells }: TrialData, concurrency: number): boolean {
   return (cells.get(concurrency) ?? []).every(({ tokensFrom }) => tokensFrom === 'server');
 }
 
-function noiseByKind(profile: Profile, trials: readonly Judged[]): NoiseByKind {
-  const cells = trials.map((trial) => trial.cells);
+function estimatesByKind(
+  profile: Profile,
+  trials: readonly Judged[],
+  confidence: number,
+): EstimatesByKind {
+  const compared = trials.map(({ data, cells }) => {
+    return { trial: data.trial, isBaseline: data.isBaseline, cells };
+  });
   return {
-    relative: noiseOf('relative', profile, cells),
-    time: noiseOf('time', profile, cells),
-    tokens: noiseOf('tokens', profile, cells),
+    relative: estimatesOf('relative', profile, compared, confidence),
+    time: estimatesOf('time', profile, compared, confidence),
+    tokens: estimatesOf('tokens', profile, compared, confidence),
   };
 }
 
-function placesOf(
-  eligible: readonly Judged[],
-  noise: Noise,
-  confidence: number,
-): readonly Placed[] {
+function placesOf(eligible: readonly Judged[], estimates: Estimates): readonly Placed[] {
   const contenders = eligible.flatMap(({ data, cells, changedParameters }) => {
-    const estimate = noise.estimate(cells);
-    if (estimate === undefined) return [];
-    return { trial: data.trial, isBaseline: data.isBaseline, changedParameters, estimate };
+    const { trial, isBaseline } = data;
+    const estimate = estimates.of({ trial, isBaseline, cells });
+    return estimate === undefined ? [] : { trial, isBaseline, changedParameters, estimate };
   });
-  return placed(contenders, noise.evidence, confidence);
+  return placed(contenders, estimates.tieWidth);
 }
 
 /** Without a baseline there is no relative score and so no relative winner. */
@@ -172,7 +176,7 @@ function notesOf(
   kinds: ReadonlyMap<number, ThroughputKind>,
   trials: readonly Judged[],
   baseline: TrialData | undefined,
-  noise: Noise,
+  { evidence, confirmation, drift }: Estimates,
 ): readonly RankingNote[] {
   const wholeRun = [...profile.keys()].filter((c) => kinds.get(c) === 'whole-run');
   const ranked = trials.filter(({ reasons }) => reasons.length === 0);
@@ -183,6 +187,20 @@ function notesOf(
     ...(wholeRun.length > 0 ? [{ code: 'whole-run', concurrencies: wholeRun } as const] : []),
     ...(estimated ? [{ code: 'estimated-tokens' } as const] : []),
     ...(baseline === undefined ? [{ code: 'no-baseline' } as const] : []),
-    { code: 'evidence', evidence: noise.evidence },
+    { code: 'evidence', evidence },
+    ...(confirmation === undefined
+      ? []
+      : [
+          {
+            code: 'confirmed',
+            rounds: confirmation.rounds,
+            finalists: confirmation.gains.size,
+            noiseFraction: Math.sqrt(confirmation.variance),
+            voidRounds: confirmation.voidRounds.length,
+          } as const,
+        ]),
+    ...(drift.isSignificant
+      ? [{ code: 'drift', rangeFraction: drift.rangeFraction } as const]
+      : []),
   ];
 }

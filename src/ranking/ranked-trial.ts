@@ -1,5 +1,6 @@
 import type { Ineligibility } from './eligibility.ts';
-import { type Estimate, halfWidth, type Noise, ofDifference } from './noise.ts';
+import type { Estimates } from './estimates.ts';
+import { type Estimate, halfWidth } from './noise.ts';
 import type { Placed } from './order.ts';
 import type { RankedCell, RankedTrial, ScoreInterval } from './ranking.ts';
 import type { ScoreKind } from './score.ts';
@@ -14,12 +15,12 @@ export interface Judged {
   readonly changedParameters: number;
 }
 
-export type NoiseByKind = Readonly<Record<ScoreKind, Noise>>;
+export type EstimatesByKind = Readonly<Record<ScoreKind, Estimates>>;
 
 /** What a row needs beside its own trial. */
 export interface RowContext {
   readonly scoreKind: ScoreKind;
-  readonly noise: NoiseByKind;
+  readonly estimates: EstimatesByKind;
   readonly reference: Judged | undefined;
   readonly confidence: number;
   readonly places: readonly Placed[];
@@ -27,10 +28,10 @@ export interface RowContext {
 
 /** One row of the ranking. */
 export function rankedTrial(trial: Judged, context: RowContext): RankedTrial {
-  const { scoreKind, noise, reference, confidence, places } = context;
+  const { scoreKind, estimates, reference, confidence, places } = context;
   const place = places.findIndex((placed) => placed.trial === trial.data.trial);
-  const own = noise[scoreKind].estimate(trial.cells);
-  const base = reference && noise[scoreKind].estimate(reference.cells);
+  const own = estimateOf(trial, estimates[scoreKind]);
+  const base = reference && estimateOf(reference, estimates[scoreKind]);
   return {
     rank: place < 0 ? null : place + 1,
     trial: trial.data.trial,
@@ -40,7 +41,8 @@ export function rankedTrial(trial: Judged, context: RowContext): RankedTrial {
     reasons: trial.reasons,
     score: scoreOf(scoreKind, own, base),
     scoreInterval: intervalOf(own, trial === reference ? undefined : base, context, confidence),
-    evidence: own?.isReplicated === true ? noise[scoreKind].evidence : 'unreplicated',
+    evidence: own?.isReplicated === true ? estimates[scoreKind].evidence : 'unreplicated',
+    confirmingLaunches: own?.confirmedRounds ?? 0,
     tiedWith: places[place]?.tiedWith ?? [],
     changedParameters: trial.changedParameters,
     scoreByKind: {
@@ -52,11 +54,15 @@ export function rankedTrial(trial: Judged, context: RowContext): RankedTrial {
   };
 }
 
-function scoreByKind(kind: ScoreKind, trial: Judged, { noise, reference }: RowContext) {
+function estimateOf({ data, cells }: Judged, estimates: Estimates): Estimate | undefined {
+  return estimates.of({ trial: data.trial, isBaseline: data.isBaseline, cells });
+}
+
+function scoreByKind(kind: ScoreKind, trial: Judged, { estimates, reference }: RowContext) {
   return scoreOf(
     kind,
-    noise[kind].estimate(trial.cells),
-    reference && noise[kind].estimate(reference.cells),
+    estimateOf(trial, estimates[kind]),
+    reference && estimateOf(reference, estimates[kind]),
   );
 }
 
@@ -74,17 +80,16 @@ function scoreOf(
 function intervalOf(
   own: Estimate | undefined,
   baseline: Estimate | undefined,
-  { scoreKind, noise, reference }: RowContext,
+  { scoreKind, estimates, reference }: RowContext,
   confidence: number,
 ): ScoreInterval | null {
   if (own?.isReplicated !== true) return null;
   const isRelative = scoreKind === 'relative';
   if (isRelative && reference === undefined) return null;
-  const spread =
+  const half =
     isRelative && baseline !== undefined
-      ? ofDifference(own, baseline, noise[scoreKind].evidence)
-      : own;
-  const half = halfWidth(spread, confidence);
+      ? estimates[scoreKind].halfWidthOfDifference(own, baseline, confidence)
+      : halfWidth(own, confidence);
   if (half === undefined) return null;
   const base = isRelative ? (baseline ?? own).logScore : 0;
   const centre = own.logScore - base;

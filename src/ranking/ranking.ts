@@ -33,7 +33,15 @@ export interface RankedTrial {
   /** Null where the trial's measurements are not repeated. Includes the baseline's noise if relative. */
   readonly scoreInterval: ScoreInterval | null;
   readonly evidence: Evidence;
-  /** Eligible trials that cannot be told from this one, best first. */
+  /**
+   * Launches that confirm it without having selected it; score and interval then rest on them
+   * alone. 0: not confirmed, the score includes the launches it was chosen by.
+   */
+  readonly confirmingLaunches: number;
+  /**
+   * Eligible trials that cannot be told from this one, best first; at most the 100 next to it on
+   * either side.
+   */
   readonly tiedWith: readonly number[];
   /** Parameters that differ from the baseline's. */
   readonly changedParameters: number;
@@ -49,7 +57,19 @@ export type RankingNote =
   /** No trial's tokens were counted by the server. */
   | { readonly code: 'estimated-tokens' }
   | { readonly code: 'no-baseline' }
-  | { readonly code: 'evidence'; readonly evidence: Evidence };
+  | { readonly code: 'evidence'; readonly evidence: Evidence }
+  /** Finalists are judged by launches that did not select them. */
+  | {
+      readonly code: 'confirmed';
+      readonly rounds: number;
+      readonly finalists: number;
+      /** Standard deviation of one launch's score, as a share. */
+      readonly noiseFraction: number;
+      /** Rounds that do not count because the baseline jumped. */
+      readonly voidRounds: number;
+    }
+  /** The baseline's level changed beyond noise while the study ran. */
+  | { readonly code: 'drift'; readonly rangeFraction: number };
 
 export interface Ranking {
   readonly scoreKind: ScoreKind;

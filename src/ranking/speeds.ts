@@ -10,6 +10,8 @@ export interface Cell {
   readonly n: number;
   /** Logarithms of the speeds, by launch. */
   readonly logsByLaunch: ReadonlyMap<number, readonly number[]>;
+  /** Round of each launch (phases.ts). */
+  readonly roundByLaunch: ReadonlyMap<number, number>;
 }
 
 export type ThroughputKind = CellSample['throughputKind'];
@@ -48,16 +50,20 @@ export function cellsOf(
     const kind = kinds.get(concurrency);
     if (samples.length === 0 || kind === undefined) continue;
     const logsByLaunch = new Map<number, number[]>();
+    const roundByLaunch = new Map<number, number>();
     for (const sample of samples) {
-      const logs = logsByLaunch.get(sample.launchId) ?? [];
-      logs.push(Math.log(speedOf(sample, kind)));
-      logsByLaunch.set(sample.launchId, logs);
+      const log = Math.log(speedOf(sample, kind));
+      const logs = logsByLaunch.get(sample.launchId);
+      if (logs === undefined) logsByLaunch.set(sample.launchId, [log]);
+      else logs.push(log);
+      roundByLaunch.set(sample.launchId, sample.round ?? 0);
     }
     cells.set(concurrency, {
       outputTokensPerSecond: centre(logsByLaunch, samples, kind),
       throughputKind: kind,
       n: samples.length,
       logsByLaunch,
+      roundByLaunch,
     });
   }
   return cells;

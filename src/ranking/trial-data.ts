@@ -4,6 +4,8 @@ import type { Assignment } from '../search-space/assignment.ts';
 export interface CellSample {
   /** Launch it came from: variance between launches is kept apart from variance within one. */
   readonly launchId: number;
+  /** Round of the launch (see phases.ts); absent counts as the first. */
+  readonly round?: number;
   readonly outputTokensPerSecond: number;
   readonly throughputKind: 'steady' | 'whole-run';
   readonly tokensFrom: 'server' | 'estimated';

@@ -15,7 +15,11 @@ export function decisionText(ranking: Ranking, decision: Decision): string {
       const score = `${scoreText(ranking, winner.score)} (${intervalText(ranking, winner)})`;
       const over =
         ranking.scoreKind === 'relative' ? `${score} over the baseline` : `${score} tok/s`;
-      return `${what}\n${over}${out === null ? '' : `; the baseline is out: ${out}`}`;
+      const confirmed =
+        decision.confirmingLaunches > 0 || decision.baseline === null
+          ? ''
+          : '; not confirmed by launches that did not choose it: expect less';
+      return `${what}\n${over}${confirmed}${out === null ? '' : `; the baseline is out: ${out}`}`;
     }
     case 'keep': {
       const { runnerUp, isTie } = decision;

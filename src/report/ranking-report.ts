@@ -126,6 +126,14 @@ function noteText(note: RankingNote): string {
       return 'the study has no baseline: nothing is compared with production';
     case 'evidence':
       return EVIDENCE_TEXT[note.evidence];
+    case 'confirmed': {
+      const { rounds, finalists, noiseFraction, voidRounds } = note;
+      const jumped =
+        voidRounds === 0 ? '' : `; ${voidRounds} more do not count, the baseline jumped in them`;
+      return `${finalists} finalists and the baseline are judged by ${rounds} confirming launches each, which did not choose them; one launch differs from the next by ${percent(noiseFraction)}${jumped}`;
+    }
+    case 'drift':
+      return `the baseline changed by ${percent(note.rangeFraction)} while the study ran; trials are compared with the baseline's launches next to them`;
   }
 }
 

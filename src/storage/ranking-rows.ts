@@ -8,6 +8,7 @@ import { readTrials } from './trial-rows.ts';
 interface SampleRow {
   trial_id: number;
   launch_id: number;
+  round: number;
   concurrency: number;
   metrics: string;
 }
@@ -51,7 +52,7 @@ function stateForRanking(trial: StoredTrial, cells: number): RankedState | undef
 function readCells(db: Database, studyId: number): Map<number, Map<number, CellSample[]>> {
   const rows = db
     .prepare(
-      `SELECT m.trial_id, m.launch_id, m.concurrency, m.metrics
+      `SELECT m.trial_id, m.launch_id, m.round, m.concurrency, m.metrics
        FROM measurements m JOIN trials ON trials.id = m.trial_id
        WHERE trials.study_id = ? ORDER BY m.trial_id, m.concurrency, m.id`,
     )
@@ -62,7 +63,7 @@ function readCells(db: Database, studyId: number): Map<number, Map<number, CellS
     byTrial.set(row.trial_id, cells);
     const samples = cells.get(row.concurrency) ?? [];
     cells.set(row.concurrency, samples);
-    samples.push(cellSample(row.launch_id, JSON.parse(row.metrics) as PointMetrics));
+    samples.push(cellSample(row.launch_id, JSON.parse(row.metrics) as PointMetrics, row.round));
   }
   return byTrial;
 }

@@ -1,0 +1,146 @@
+import { studentTQuantile } from '../metrics/statistics.ts';
+import { type Confirmation, confirmationOf, type LaunchedTrial } from './confirmation.ts';
+import { type Drift, driftOf } from './drift.ts';
+import { launchScores } from './launch-scores.ts';
+import {
+  type Estimate,
+  type Evidence,
+  halfWidth,
+  noiseOf,
+  ofDifference,
+  tieWidth,
+} from './noise.ts';
+import { isConfirmingRound } from './phases.ts';
+import type { Profile, ScoreKind } from './score.ts';
+import type { Cell } from './speeds.ts';
+
+/** A trial that is ranked, or the baseline. */
+export interface EstimatedTrial {
+  readonly trial: number;
+  readonly isBaseline: boolean;
+  readonly cells: ReadonlyMap<number, Cell>;
+}
+
+/** What is known of every trial's log score and of the difference of any two. */
+export interface Estimates {
+  readonly evidence: Evidence;
+  readonly confirmation: Confirmation | undefined;
+  readonly drift: Drift;
+  of(trial: EstimatedTrial): Estimate | undefined;
+  /** Half width of the interval of `a - b`; undefined without a standard error. */
+  halfWidthOfDifference(a: Estimate, b: Estimate, confidence: number): number | undefined;
+  /** Smallest difference of `a` and `b` that is not a tie, over `candidates` candidates. */
+  tieWidth(a: Estimate, b: Estimate): number;
+}
+
+/**
+ * Estimates for one kind of score.
+ *
+ * With confirming launches, finalists and baseline are compared by those alone (confirmation.ts):
+ * the launches that chose a finalist flatter it. What was launched in the search only is set
+ * against the baseline's level at its time (drift.ts), at the noise of one launch. Without
+ * confirming launches everything there is counts (noise.ts), ties at Bonferroni's level over all
+ * candidates.
+ *
+ * @param trials what may win, and the baseline.
+ */
+export function estimatesOf(
+  kind: ScoreKind,
+  profile: Profile,
+  trials: readonly EstimatedTrial[],
+  confidence: number,
+): Estimates {
+  const noise = noiseOf(
+    kind,
+    profile,
+    trials.map(({ cells }) => cells),
+  );
+  const candidates = Math.max(1, trials.filter(({ isBaseline }) => !isBaseline).length);
+  const tieConfidence = 1 - (1 - confidence) / candidates;
+  const confirmation = confirmationOf(confirmable(kind, profile, trials), confidence);
+  const baseline = trials.find(({ isBaseline }) => isBaseline);
+  const drift = driftOf(baseline === undefined ? [] : launchScores(kind, profile, baseline.cells));
+  const base = baseline && noise.estimate(baseline.cells);
+  if (confirmation === undefined || base === undefined) {
+    return {
+      evidence: noise.evidence,
+      confirmation: undefined,
+      drift,
+      of: ({ cells, isBaseline }) => {
+        const estimate = noise.estimate(cells);
+        if (estimate === undefined || isBaseline || !drift.isSignificant) return estimate;
+        return { ...estimate, logScore: estimate.logScore - offset(kind, profile, cells, drift) };
+      },
+      halfWidthOfDifference: (a, b, level) => halfWidth(ofDifference(a, b, noise.evidence), level),
+      tieWidth: (a, b) => tieWidth(a, b, noise.evidence, tieConfidence),
+    };
+  }
+  const { variance, degreesOfFreedom, gains, critical } = confirmation;
+  const tieQuantile = studentTQuantile(1 - (1 - tieConfidence) / 2, degreesOfFreedom);
+  const half = (a: Estimate, b: Estimate, other: number): number => {
+    const [x = 0, y = 0] = [a.standardError, b.standardError];
+    if (a.confirmedRounds === undefined || b.confirmedRounds === undefined) {
+      return other * Math.hypot(x, y);
+    }
+    // Both are compared in the rounds they share.
+    return critical * Math.SQRT2 * Math.max(x, y);
+  };
+  return {
+    evidence: 'between-launches',
+    confirmation,
+    drift,
+    of: ({ trial, cells, isBaseline }) => {
+      const gain = gains.get(trial);
+      const rounds = isBaseline ? confirmation.rounds : (gain?.rounds ?? 0);
+      if (rounds > 0) {
+        return {
+          logScore: base.logScore + (gain?.logGain ?? 0),
+          standardError: Math.sqrt(variance / rounds),
+          degreesOfFreedom,
+          isReplicated: true,
+          confirmedRounds: rounds,
+        };
+      }
+      const own = noise.estimate(cells);
+      if (own === undefined) return undefined;
+      const launches = Math.max(1, launchScores(kind, profile, cells).length);
+      return {
+        logScore: own.logScore - offset(kind, profile, cells, drift),
+        standardError: Math.sqrt(variance / launches),
+        degreesOfFreedom,
+        isReplicated: own.isReplicated,
+      };
+    },
+    halfWidthOfDifference: (a, b, level) =>
+      half(a, b, studentTQuantile(1 - (1 - level) / 2, degreesOfFreedom)),
+    tieWidth: (a, b) => half(a, b, tieQuantile),
+  };
+}
+
+/** How far the machine had drifted, on average, when a trial was launched. */
+function offset(
+  kind: ScoreKind,
+  profile: Profile,
+  cells: ReadonlyMap<number, Cell>,
+  drift: Drift,
+): number {
+  if (!drift.isSignificant) return 0;
+  const launches = launchScores(kind, profile, cells);
+  const total = launches.reduce((sum, { launch }) => sum + drift.offsetAt(launch), 0);
+  return launches.length === 0 ? 0 : total / launches.length;
+}
+
+function confirmable(
+  kind: ScoreKind,
+  profile: Profile,
+  trials: readonly EstimatedTrial[],
+): readonly LaunchedTrial[] {
+  // Launches of thousands of trials that were searched only are not worth their scores.
+  const isConfirmed = ({ cells }: EstimatedTrial) =>
+    [...cells.values()].some((cell) => [...cell.roundByLaunch.values()].some(isConfirmingRound));
+  return trials
+    .filter((one) => one.isBaseline || isConfirmed(one))
+    .map(({ trial, isBaseline, cells }) => {
+      return { trial, isBaseline, launches: launchScores(kind, profile, cells) };
+    });
+}
