@@ -9,10 +9,14 @@ export interface AnswerFacts {
   readonly chunkAtMs: readonly number[];
   /** Server's count of output tokens so far at each chunk; empty unless it came with every chunk. */
   readonly chunkTokens: readonly number[];
+  /** First text that a reader sees: no reasoning, no tool call. Absent when none came. */
+  readonly firstContentAtMs?: number;
   readonly outputTokens: number;
   readonly promptTokens: number;
   readonly cachedTokens?: number;
   readonly verifyCount?: number;
+  readonly draftsProposed?: number;
+  readonly draftsAccepted?: number;
   readonly finishReason?: string;
   readonly tokensFrom: 'server' | 'estimated';
   /** An error event, a missing end, an answer without tokens. Absent when the answer is whole. */
@@ -23,6 +27,8 @@ export interface AnswerFacts {
 export interface AnswerReader {
   /** Takes one event's data, which nobody changes afterwards, and its arrival in ms. */
   event(data: Buffer, atMs: number): void;
+  /** Output tokens so far. */
+  tokensSoFar(): number;
   /** What is known so far; `ended` says whether the stream came to its regular end. */
   facts(ended: boolean): AnswerFacts;
 }

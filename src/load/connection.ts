@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { buildConnector, Client, type Dispatcher } from 'undici';
 import { UserError } from '../errors.ts';
+import { requireFiles } from './file-limit.ts';
 
 /**
  * uvicorn closes idle sockets after 5 s and resets a request that comes at that moment; we let go
@@ -82,21 +83,22 @@ export class Connection {
 }
 
 /**
- * Opens `count` connections side by side. Throws UserError when the server cannot be reached;
- * none is left open then.
+ * Opens `count` connections side by side. Throws UserError when the server cannot be reached or
+ * the file limit is too low; none is left open then.
  */
 export async function openConnections(
   origin: URL,
   count: number,
   timeouts: ConnectionTimeouts,
 ): Promise<Connection[]> {
+  requireFiles(count);
   const connections = Array.from({ length: count }, () => new Connection(origin, timeouts));
   const opened = await Promise.allSettled(connections.map((connection) => connection.open()));
   const failure = opened.find((result) => result.status === 'rejected');
   if (failure === undefined) return connections;
   await Promise.all(connections.map((connection) => connection.destroy()));
   throw new UserError(`cannot open ${count} connections to ${origin.origin}`, {
-    hint: 'is the server running there? For many connections, is the file limit (ulimit -n) above them?',
+    hint: 'is the server running there?',
     cause: failure.reason,
   });
 }

@@ -1,4 +1,7 @@
+import type { ClientLoad } from '../metrics/point-marks.ts';
 import type { RequestRecord } from '../metrics/request-record.ts';
+import type { Arrivals } from './arrivals.ts';
+import type { Dialect } from './dialect.ts';
 
 export type Api = 'native' | 'openai-completions' | 'openai-chat';
 
@@ -18,18 +21,34 @@ export interface PromptSource {
   readonly name: string;
   /** True when every prompt is the same, so that a prefix cache can answer it. */
   readonly cacheable: boolean;
+  /** False for filler and random ids, on which speculation tells nothing (field report C21). */
+  readonly natural: boolean;
+  /** Share of each prompt that all have in common, on purpose; default 0. */
+  readonly sharedFraction?: number;
+  /** Sessions: this many requests in a row belong together, sent one after the other. Default 1. */
+  readonly turns?: number;
+  /** Pause before request `index` of a session, ms: a tool at work, a person reading. Default 0. */
+  pauseMs?(index: number): number;
   prompt(index: number): Prompt;
 }
 
-/** A closed loop: `concurrency` requests in flight, no think time, until `requests` have ended. */
+/**
+ * One load run until `requests` have ended: a closed loop with `concurrency` requests (sessions)
+ * in flight, or an open loop that sends at its own times.
+ */
 export interface LoadPlan {
   readonly baseUrl: string;
   readonly api: Api;
   /** Model name of OpenAI requests. */
   readonly model: string;
   readonly apiKey?: string;
+  /** Requests in flight; in an open loop only the number of sockets opened beforehand. */
   readonly concurrency: number;
+  /** Default: a closed loop without think time. */
+  readonly arrivals?: Arrivals | undefined;
   readonly requests: number;
+  /** What an OpenAI server understands; default: everything. */
+  readonly dialect?: Dialect | undefined;
   readonly prompts: PromptSource;
   readonly outputTokens: number;
   readonly ignoreEos: boolean;
@@ -40,20 +59,28 @@ export interface LoadPlan {
   /** Ends the run when more than this share of at least 10 ended requests failed. */
   readonly maxFailureFraction: number;
   /**
+   * Ends the run when it is this slow by the time a run at `expectedTokensPerSecond` would be over:
+   * fewer output tokens per second than `fraction` of that (field report D6). Default: never.
+   */
+  readonly hopeless?: { readonly expectedTokensPerSecond: number; readonly fraction: number };
+  /**
    * Server seconds per wall second: 1 for every real server, above 1 for a simulated server that
    * runs its clock faster. Limits and records are in the server's time.
    */
   readonly timeScale: number;
 }
 
-export type LoadRunEnd = 'completed' | 'stalled' | 'deadline' | 'failures' | 'interrupted';
+export type LoadRunEnd =
+  | 'completed'
+  | 'stalled'
+  | 'deadline'
+  | 'failures'
+  | 'hopeless'
+  | 'interrupted';
 
 /** What the load generator saw of itself. */
-export interface SelfCheck {
-  readonly eventLoopDelayP99Ms: number;
-  /** CPU seconds of this process / wall seconds of the run. */
-  readonly cpuFraction: number;
-}
+export type SelfCheck = ClientLoad &
+  Required<Pick<ClientLoad, 'dispatchLagP99Ms' | 'peakInFlight'>>;
 
 export interface LoadRun {
   /** One per request that was sent, by index. */

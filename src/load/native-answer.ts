@@ -49,6 +49,10 @@ export class NativeAnswerReader implements AnswerReader {
     }
   }
 
+  tokensSoFar(): number {
+    return this.#chunkTokens.at(-1) ?? this.#chunkAtMs.length;
+  }
+
   facts(ended: boolean): AnswerFacts {
     const meta = metaInfo(this.#last);
     const finish = finishOf(meta['finish_reason']);
@@ -56,6 +60,10 @@ export class NativeAnswerReader implements AnswerReader {
     const outputTokens = counted ?? this.#chunkAtMs.length;
     const cachedTokens = numberOf(meta['cached_tokens']);
     const verifyCount = numberOf(meta['spec_verify_ct']);
+    const draftsProposed = numberOf(meta['spec_num_proposed_drafts']);
+    const draftsAccepted = numberOf(meta['spec_num_correct_drafts']);
+    // Reasoning is not told apart on this endpoint: its text is all there is to see.
+    const firstContentAtMs = this.#chunkAtMs[0];
     const error =
       this.#error ??
       finish.error ??
@@ -63,10 +71,13 @@ export class NativeAnswerReader implements AnswerReader {
     return {
       chunkAtMs: this.#chunkAtMs,
       chunkTokens: this.#uncounted ? [] : this.#chunkTokens,
+      ...(firstContentAtMs === undefined ? {} : { firstContentAtMs }),
       outputTokens,
       promptTokens: numberOf(meta['prompt_tokens']) ?? 0,
       ...(cachedTokens === undefined ? {} : { cachedTokens }),
       ...(verifyCount === undefined ? {} : { verifyCount }),
+      ...(draftsProposed === undefined ? {} : { draftsProposed }),
+      ...(draftsAccepted === undefined ? {} : { draftsAccepted }),
       ...(finish.reason === undefined ? {} : { finishReason: finish.reason }),
       tokensFrom: counted === undefined ? 'estimated' : 'server',
       ...(error === undefined ? {} : { error }),

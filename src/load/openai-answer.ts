@@ -31,6 +31,7 @@ export class OpenAiAnswerReader implements AnswerReader {
   #usage: Usage | undefined;
   #finishReason: string | undefined;
   #error: RequestError | undefined;
+  #firstContentAtMs: number | undefined;
 
   event(data: Buffer, atMs: number): void {
     if (isDone(data)) return;
@@ -47,7 +48,9 @@ export class OpenAiAnswerReader implements AnswerReader {
     if (isObject(choice) && typeof choice['finish_reason'] === 'string') {
       this.#finishReason = choice['finish_reason'];
     }
-    this.#count(isObject(choice) && hasOutput(choice), usage?.completionTokens, atMs);
+    const output = isObject(choice) ? outputOf(choice) : undefined;
+    if (output === 'content') this.#firstContentAtMs ??= atMs;
+    this.#count(output !== undefined, usage?.completionTokens, atMs);
   }
 
   /** Adds a chunk when the event brought output. */
@@ -60,7 +63,12 @@ export class OpenAiAnswerReader implements AnswerReader {
     this.#chunkTokens.push(tokens ?? this.#chunkTokens.at(-1) ?? 0);
   }
 
+  tokensSoFar(): number {
+    return this.#uncounted ? this.#chunkAtMs.length : (this.#chunkTokens.at(-1) ?? 0);
+  }
+
   facts(ended: boolean): AnswerFacts {
+    const firstContentAtMs = this.#firstContentAtMs;
     const outputTokens = this.#usage?.completionTokens ?? this.#chunkAtMs.length;
     const finishReason = this.#finishReason;
     const cachedTokens = this.#usage?.cachedTokens;
@@ -68,6 +76,7 @@ export class OpenAiAnswerReader implements AnswerReader {
     return {
       chunkAtMs: this.#chunkAtMs,
       chunkTokens: this.#uncounted ? [] : this.#chunkTokens,
+      ...(firstContentAtMs === undefined ? {} : { firstContentAtMs }),
       outputTokens,
       promptTokens: this.#usage?.promptTokens ?? 0,
       ...(cachedTokens === undefined ? {} : { cachedTokens }),
@@ -78,14 +87,15 @@ export class OpenAiAnswerReader implements AnswerReader {
   }
 }
 
-/** True when the choice brings text, reasoning or a piece of a tool call. */
-function hasOutput(choice: Record<string, unknown>): boolean {
-  if (isText(choice['text'])) return true;
+/** What kind of output a choice brings: text to be seen, or reasoning and tool calls; undefined for none. */
+function outputOf(choice: Record<string, unknown>): 'content' | 'hidden' | undefined {
+  if (isText(choice['text'])) return 'content';
   const delta = choice['delta'];
-  if (!isObject(delta)) return false;
+  if (!isObject(delta)) return undefined;
   const { content, reasoning_content, reasoning, tool_calls } = delta;
-  if (isText(content) || isText(reasoning_content) || isText(reasoning)) return true;
-  return Array.isArray(tool_calls) && tool_calls.length > 0;
+  if (isText(content)) return 'content';
+  if (isText(reasoning_content) || isText(reasoning)) return 'hidden';
+  return Array.isArray(tool_calls) && tool_calls.length > 0 ? 'hidden' : undefined;
 }
 
 function isText(value: unknown): boolean {

@@ -1,4 +1,5 @@
 import { UserError } from '../errors.ts';
+import { fullDialect } from './dialect.ts';
 import type { Api, LoadPlan, Prompt } from './load-run.ts';
 
 /** Path of each API below the server's base URL. */
@@ -10,13 +11,13 @@ export const apiPaths = {
 
 /** What a request asks for besides its prompt. */
 export interface RequestShape
-  extends Pick<LoadPlan, 'api' | 'model' | 'outputTokens' | 'ignoreEos'> {
+  extends Pick<LoadPlan, 'api' | 'model' | 'outputTokens' | 'ignoreEos' | 'dialect'> {
   readonly stream: boolean;
 }
 
 /**
  * Body of one request as JSON bytes, greedy (temperature 0). `requestId` lets the native API abort
- * it. OpenAI streams ask for usage on every chunk; servers that know only the final usage ignore that.
+ * it. OpenAI requests use the extensions that the dialect allows.
  * Throws UserError for a prompt that the API cannot take.
  */
 export function requestBody(shape: RequestShape, prompt: Prompt, requestId: string): Buffer {
@@ -40,15 +41,18 @@ function bodyOf(shape: RequestShape, prompt: Prompt, requestId: string): object 
   }
 }
 
-function common({ model, outputTokens, ignoreEos, stream }: RequestShape): object {
+function common({ model, outputTokens, ignoreEos, stream, dialect = fullDialect }: RequestShape) {
+  const usage = {
+    include_usage: true,
+    ...(dialect.continuousUsage ? { continuous_usage_stats: true } : {}),
+  };
   return {
     model,
-    max_tokens: outputTokens,
+    [dialect.lengthKey]: outputTokens,
     temperature: 0,
-    // An extension of SGLang, vLLM and llama.cpp; strict servers would refuse the unknown key.
-    ...(ignoreEos ? { ignore_eos: true } : {}),
+    ...(ignoreEos && dialect.ignoreEos ? { ignore_eos: true } : {}),
     stream,
-    ...(stream ? { stream_options: { include_usage: true, continuous_usage_stats: true } } : {}),
+    ...(stream && dialect.streamUsage ? { stream_options: usage } : {}),
   };
 }
 

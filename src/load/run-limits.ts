@@ -11,6 +11,8 @@ export interface RunState {
   /** Last byte from any stream; the start of the run before the first. */
   lastByteAtMs(): number;
   inFlight(): number;
+  /** Output tokens that have arrived, of answers still under way too. */
+  tokensSoFar(): number;
   /** Ends every request that was sent before this moment. */
   expireRequests(sentBeforeMs: number): void;
   end(why: LoadRunEnd): void;
@@ -32,6 +34,19 @@ export async function watchLimits(
     const now = run.nowMs();
     if (now >= plan.pointTimeoutMs) run.end('deadline');
     else if (run.inFlight() > 0 && now - run.lastByteAtMs() >= plan.stallMs) run.end('stalled');
+    else if (isHopeless(plan, now, run)) run.end('hopeless');
     else run.expireRequests(now - plan.requestTimeoutMs);
   }
+}
+
+/**
+ * Judged only once the run has taken as long as a run at the expected speed takes in all: its
+ * prompt phase is over by then, whatever the share of that is.
+ */
+function isHopeless(plan: LoadPlan, nowMs: number, run: RunState): boolean {
+  if (plan.hopeless === undefined) return false;
+  const { expectedTokensPerSecond, fraction } = plan.hopeless;
+  const expectedMs = ((plan.requests * plan.outputTokens) / expectedTokensPerSecond) * 1000;
+  if (nowMs < expectedMs) return false;
+  return run.tokensSoFar() < (fraction * expectedTokensPerSecond * nowMs) / 1000;
 }

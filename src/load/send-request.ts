@@ -34,6 +34,8 @@ export interface Answer {
 export interface InFlight {
   readonly sentAtMs: number;
   readonly answer: Promise<Answer>;
+  /** Output tokens that have arrived. */
+  tokensSoFar(): number;
   /** Ends it now by closing its socket: `answer` resolves with this outcome. */
   cancel(outcome: 'failed' | 'aborted', error: RequestError): void;
 }
@@ -75,6 +77,10 @@ class Exchange implements Dispatcher.DispatchHandler, InFlight {
       this.#resolve = resolve;
     });
     this.sentAtMs = request.nowMs();
+  }
+
+  tokensSoFar(): number {
+    return this.#request.reader.tokensSoFar();
   }
 
   cancel(outcome: 'failed' | 'aborted', error: RequestError): void {

@@ -3,6 +3,7 @@ import type { RequestError } from '../metrics/request-record.ts';
 const DONE = Buffer.from('[DONE]');
 /** An error event names its error at once; no need to look further into an event. */
 const ERROR_HEAD_BYTES = 48;
+const ERROR_KEY = Buffer.from('"error"');
 
 /** True for the event that ends SGLang's and OpenAI's streams. */
 export function isDone(data: Buffer): boolean {
@@ -16,7 +17,7 @@ export function isDone(data: Buffer): boolean {
  */
 export function errorEvent(data: Buffer): RequestError | undefined {
   // In JSON text a quote inside a string is escaped, so generated text never matches this.
-  if (!data.subarray(0, ERROR_HEAD_BYTES).includes('"error"')) return undefined;
+  if (!data.subarray(0, ERROR_HEAD_BYTES).includes(ERROR_KEY)) return undefined;
   return errorOf(parseJson(data.toString()));
 }
 

@@ -1,10 +1,26 @@
+import { goodput, type Slos } from './goodput.ts';
 import { brokenPointInvariant, brokenRequestInvariant } from './invariants.ts';
-import { MIN_WAVES, pointMarks } from './point-marks.ts';
+import { type ClientLoad, MIN_WAVES, pointMarks } from './point-marks.ts';
 import type { PointMetrics } from './point-metrics.ts';
-import { decodeTokensPerSecond, e2eMs, itlMs, tpotMs, ttftMs } from './request-metrics.ts';
+import {
+  chunkGapsMs,
+  decodeTokensPerSecond,
+  e2eMs,
+  firstContentMs,
+  itlMs,
+  tpotMs,
+  ttftFromIntendedMs,
+  ttftMs,
+} from './request-metrics.ts';
 import type { RequestRecord } from './request-record.ts';
+import { type ServerCounters, serverCountMarks, serverCounts } from './server-counts.ts';
 import { distribution, sum } from './statistics.ts';
-import { peakTokensPerSecond, steadyWindow, tokensInWindow } from './steady-window.ts';
+import {
+  arrivalWindow,
+  peakTokensPerSecond,
+  steadyWindow,
+  tokensInWindow,
+} from './steady-window.ts';
 
 /** One load run as the metrics see it, with what is known of how it was taken. */
 export interface PointInput {
@@ -19,7 +35,18 @@ export interface PointInput {
   readonly cacheable: boolean;
   /** Server seconds per wall second. */
   readonly timeScale: number;
-  readonly selfCheck: { readonly eventLoopDelayP99Ms: number; readonly cpuFraction: number } | null;
+  readonly selfCheck: ClientLoad | null;
+  /** Rate of an open loop; absent for a closed one. */
+  readonly offeredRequestsPerSecond?: number | undefined;
+  /** True when places pause between requests (think time, sessions): fewer are in flight then. */
+  readonly pauses?: boolean;
+  /** False for filler and random ids; default true. */
+  readonly natural?: boolean;
+  /** Share of each prompt that is in common on purpose; default 0. */
+  readonly sharedFraction?: number;
+  readonly slos?: Slos | undefined;
+  /** What the server counted during the run; absent without a metrics endpoint. */
+  readonly serverCounted?: ServerCounters | undefined;
   /** False: the prefix cache could not be emptied before the run. Null: not tried. */
   readonly flushed?: boolean | null;
   /** False: warm-up never settled. Null: not judged. */
@@ -45,9 +72,20 @@ export function computePointMetrics(input: PointInput): PointMetrics {
   const decodingConcurrency =
     perRequest === null ? null : throughput.outputTokensPerSecond / perRequest;
 
+  const accept = acceptLength(completed);
+  const rate = acceptRate(completed);
+  const good = goodput(records, throughput.durationSeconds, input.slos);
+  const server =
+    input.serverCounted === undefined ? null : serverCounts(input.serverCounted, records);
+
   const marks = pointMarks({
     ...input,
     ...counts,
+    acceptLength: accept,
+    openLoop: input.offeredRequestsPerSecond !== undefined,
+    pauses: input.pauses ?? false,
+    natural: input.natural ?? true,
+    sharedFraction: input.sharedFraction ?? 0,
     decodingConcurrency,
     cachedFraction:
       counts.cachedTokens === null ? null : counts.cachedTokens / Math.max(1, counts.promptTokens),
@@ -64,11 +102,17 @@ export function computePointMetrics(input: PointInput): PointMetrics {
     perRequestTokensPerSecond: perRequest,
     decodingConcurrency,
     ...latencies,
-    acceptLength: acceptLength(completed),
+    acceptLength: accept,
+    ...(rate === undefined ? {} : { acceptRate: rate }),
+    ...(good === undefined ? {} : { goodput: good }),
+    ...(server === null ? {} : { serverCounts: server }),
+    ...(input.offeredRequestsPerSecond === undefined
+      ? {}
+      : { offeredRequestsPerSecond: input.offeredRequestsPerSecond }),
     tokensFrom: completed.some((record) => record.tokensFrom === 'estimated')
       ? 'estimated'
       : 'server',
-    marks,
+    marks: [...marks, ...serverCountMarks(server)],
   };
 }
 
@@ -84,6 +128,7 @@ function countRequests(records: readonly RequestRecord[], completed: readonly Re
     shortFraction: share(short.length, completed.length),
     outputTokens: sum(completed.map((record) => record.outputTokens)),
     promptTokens: sum(completed.map((record) => record.promptTokens)),
+    retried: records.filter((record) => record.retried === true).length,
     cachedTokens: cached.length === 0 ? null : sum(cached),
   };
 }
@@ -96,9 +141,11 @@ function throughputs(input: PointInput, completed: readonly RequestRecord[]) {
   const tokens = sum(completed.map((record) => record.outputTokens));
   const wholeRun = share(tokens, durationSeconds);
 
-  const window = steadyWindow(records, concurrency);
+  const openLoop = input.offeredRequestsPerSecond !== undefined;
+  const window = openLoop ? arrivalWindow(records) : steadyWindow(records, concurrency);
   const steady = window && tokensInWindow(records, window) / ((window[1] - window[0]) / 1000);
-  const useSteady = steady !== undefined && plannedRequests >= MIN_WAVES * concurrency;
+  const useSteady =
+    steady !== undefined && (openLoop || plannedRequests >= MIN_WAVES * concurrency);
   const peak = records.length === 0 ? undefined : peakTokensPerSecond(completed, [startMs, endMs]);
   return {
     durationSeconds,
@@ -118,6 +165,9 @@ function latencyDistributions(completed: readonly RequestRecord[]) {
     itlMs: distribution(completed.flatMap(itlMs)),
     tpotMs: distribution(defined(completed.map(tpotMs))),
     e2eMs: distribution(completed.map(e2eMs)),
+    ttftFromIntendedMs: distribution(defined(completed.map(ttftFromIntendedMs))),
+    firstContentMs: distribution(defined(completed.map(firstContentMs))),
+    chunkGapMs: distribution(completed.flatMap(chunkGapsMs)),
   };
 }
 
@@ -127,6 +177,13 @@ function acceptLength(completed: readonly RequestRecord[]): number | null {
   if (verified.length === 0) return null;
   const steps = sum(verified.map((record) => record.verifyCount ?? 0));
   return sum(verified.map((record) => record.outputTokens)) / steps;
+}
+
+/** Accepted / proposed draft tokens, both summed over requests; undefined where unknown. */
+function acceptRate(completed: readonly RequestRecord[]): number | undefined {
+  const proposed = sum(completed.map((record) => record.draftsProposed ?? 0));
+  const accepted = sum(completed.map((record) => record.draftsAccepted ?? 0));
+  return proposed > 0 ? accepted / proposed : undefined;
 }
 
 function brokenInvariant(

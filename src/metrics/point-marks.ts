@@ -14,6 +14,20 @@ const DECODING_FRACTION = 0.8;
 /** The load generator held its own work back for this long, or used a whole core: it was the limit. */
 const CLIENT_DELAY_MS = 250;
 const CLIENT_CPU_FRACTION = 0.95;
+/** Running or waiting for a core nearly all the time, and late: others took the CPU away. */
+const STARVED_FRACTION = 0.95;
+const STARVED_DELAY_MS = 20;
+
+/** What the load generator saw of itself during a run. */
+export interface ClientLoad {
+  readonly eventLoopDelayP99Ms: number;
+  /** CPU seconds / wall seconds. */
+  readonly cpuFraction: number;
+  /** Share of the time its thread was ready but had no core; absent where the system does not say. */
+  readonly cpuWaitFraction?: number;
+  readonly dispatchLagP99Ms?: number;
+  readonly peakInFlight?: number;
+}
 
 /** What marks are decided from; see PointMetrics for the meaning of each figure. */
 export interface MarkFacts {
@@ -33,7 +47,12 @@ export interface MarkFacts {
   readonly settled: boolean | null;
   readonly timeScale: number;
   readonly runningLimit: number | null;
-  readonly selfCheck: { readonly eventLoopDelayP99Ms: number; readonly cpuFraction: number } | null;
+  readonly selfCheck: ClientLoad | null;
+  readonly acceptLength: number | null;
+  readonly openLoop: boolean;
+  readonly pauses: boolean;
+  readonly natural: boolean;
+  readonly sharedFraction: number;
 }
 
 type Rule = (facts: MarkFacts) => Mark | undefined;
@@ -43,14 +62,14 @@ const mark = (condition: boolean, make: () => Mark): Mark | undefined =>
 
 const rules: readonly Rule[] = [
   (f) =>
-    mark(f.plannedRequests < MIN_WAVES * f.concurrency, () => ({
+    mark(!f.openLoop && f.plannedRequests < MIN_WAVES * f.concurrency, () => ({
       code: 'too-short',
       facts: { waves: rounded(f.plannedRequests / f.concurrency), needed: MIN_WAVES },
     })),
-  (f) => serverBound(f),
+  (f) => (f.openLoop || f.pauses ? undefined : serverBound(f)),
   (f) => mark(f.cacheable, () => ({ code: 'cacheable-prompts', facts: {} })),
   (f) =>
-    mark((f.cachedFraction ?? 0) > CACHED_FRACTION, () => ({
+    mark((f.cachedFraction ?? 0) > CACHED_FRACTION + f.sharedFraction, () => ({
       code: 'prefix-cache-hits',
       facts: { cachedFraction: rounded(f.cachedFraction ?? 0) },
     })),
@@ -75,6 +94,11 @@ const rules: readonly Rule[] = [
       facts: { what: f.brokenInvariant ?? '' },
     })),
   (f) => clientLimited(f),
+  (f) =>
+    mark(!f.natural && f.acceptLength !== null, () => ({
+      code: 'unnatural-prompts',
+      facts: { acceptLength: rounded(f.acceptLength ?? 0) },
+    })),
   (f) => mark(f.flushed === false, () => ({ code: 'not-flushed', facts: {} })),
   (f) => mark(f.settled === false, () => ({ code: 'unsettled-warm-up', facts: {} })),
   (f) =>
@@ -110,12 +134,35 @@ export function serverBound(facts: {
   }));
 }
 
-function clientLimited({ selfCheck }: MarkFacts): Mark | undefined {
+function clientLimited({ selfCheck, concurrency, ...facts }: MarkFacts): Mark | undefined {
   if (selfCheck === null) return undefined;
-  const { eventLoopDelayP99Ms, cpuFraction } = selfCheck;
-  return mark(eventLoopDelayP99Ms > CLIENT_DELAY_MS || cpuFraction > CLIENT_CPU_FRACTION, () => ({
+  const { eventLoopDelayP99Ms, cpuFraction, cpuWaitFraction = 0 } = selfCheck;
+  const { dispatchLagP99Ms = 0, peakInFlight = concurrency } = selfCheck;
+  // Beside a simulated server with a fast clock there is never an idle moment.
+  const starved =
+    facts.timeScale === 1 &&
+    cpuFraction + cpuWaitFraction > STARVED_FRACTION &&
+    eventLoopDelayP99Ms > STARVED_DELAY_MS;
+  const tooFew =
+    !facts.openLoop &&
+    !facts.pauses &&
+    facts.end === 'completed' &&
+    peakInFlight < Math.min(concurrency, facts.plannedRequests);
+  const limited =
+    eventLoopDelayP99Ms > CLIENT_DELAY_MS ||
+    dispatchLagP99Ms > CLIENT_DELAY_MS ||
+    cpuFraction > CLIENT_CPU_FRACTION ||
+    starved ||
+    tooFew;
+  return mark(limited, () => ({
     code: 'client-limited',
-    facts: { eventLoopDelayP99Ms: rounded(eventLoopDelayP99Ms), cpuFraction: rounded(cpuFraction) },
+    facts: {
+      eventLoopDelayP99Ms: rounded(eventLoopDelayP99Ms),
+      cpuFraction: rounded(cpuFraction),
+      cpuWaitFraction: rounded(cpuWaitFraction),
+      dispatchLagP99Ms: rounded(dispatchLagP99Ms),
+      peakInFlight,
+    },
   }));
 }
 

@@ -1,3 +1,6 @@
+import type { Goodput } from './goodput.ts';
+import type { ServerCounts } from './server-counts.ts';
+
 /** Distribution of one latency: ms, with the number of samples it rests on. */
 export interface Distribution {
   readonly n: number;
@@ -37,6 +40,12 @@ export type MarkCode =
   | 'above-running-limit'
   | 'simulated'
   | 'foreign-requests'
+  /** The server's own count of output tokens is more than 3 % off the client's. */
+  | 'server-count-differs'
+  /** Speculation was measured on filler or random ids, which says nothing about it. */
+  | 'unnatural-prompts'
+  /** Answers of this launch are broken where the baseline's are sound. */
+  | 'wrong-outputs'
   | 'partial';
 
 /**
@@ -75,6 +84,22 @@ export interface PointMetrics {
   readonly itlMs: Distribution | null;
   readonly tpotMs: Distribution | null;
   readonly e2eMs: Distribution | null;
+  /** First output - intended send: with the wait in a busy client or behind a rate (open loop). */
+  readonly ttftFromIntendedMs?: Distribution | null;
+  /** First visible text - send, where reasoning and tool calls are told apart from it. */
+  readonly firstContentMs?: Distribution | null;
+  /** Gaps between chunks, however many tokens a chunk brings: what a reader sees. */
+  readonly chunkGapMs?: Distribution | null;
+  /** Completed requests that meet the service-level objectives; absent without any. */
+  readonly goodput?: Goodput;
+  /** Requests sent again after a reset on a reused socket. */
+  readonly retried?: number;
+  /** Accepted / proposed draft tokens; absent where the server does not say. */
+  readonly acceptRate?: number;
+  /** What the server counted meanwhile; absent without a metrics endpoint. */
+  readonly serverCounts?: ServerCounts;
+  /** Rate of an open loop; absent for a closed one. */
+  readonly offeredRequestsPerSecond?: number;
   /** Output tokens per verify step, bonus token included; null without verify counts. */
   readonly acceptLength: number | null;
   readonly tokensFrom: 'server' | 'estimated';

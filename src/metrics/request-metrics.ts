@@ -9,6 +9,26 @@ export function ttftMs(record: RequestRecord): number | undefined {
   return record.firstTokenAtMs - record.sentAtMs;
 }
 
+/**
+ * First output - intended send, ms. In an open loop the send may come late; the wait is the user's
+ * all the same (field report C19). Undefined when no output came.
+ */
+export function ttftFromIntendedMs(record: RequestRecord): number | undefined {
+  if (record.firstTokenAtMs === undefined) return undefined;
+  return record.firstTokenAtMs - record.intendedAtMs;
+}
+
+/** First visible text - send, ms; undefined when none came or the record does not tell. */
+export function firstContentMs(record: RequestRecord): number | undefined {
+  if (record.firstContentAtMs === undefined) return undefined;
+  return record.firstContentAtMs - record.sentAtMs;
+}
+
+/** Gaps between chunks that brought output, ms; one less than there are chunks. */
+export function chunkGapsMs({ chunkAtMs }: RequestRecord): number[] {
+  return chunkAtMs.slice(1).map((at, i) => at - (chunkAtMs[i] ?? at));
+}
+
 /** Duration of the whole request in ms: end of the answer - send. */
 export function e2eMs(record: RequestRecord): number {
   return record.endedAtMs - record.sentAtMs;

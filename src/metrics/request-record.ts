@@ -30,6 +30,8 @@ export interface RequestRecord {
   readonly sentAtMs: number;
   /** First output of any kind, reasoning and tool calls included; absent if none came. */
   readonly firstTokenAtMs?: number;
+  /** First visible text, where the server tells it from reasoning and tool calls; absent if none came. */
+  readonly firstContentAtMs?: number;
   readonly lastTokenAtMs?: number;
   readonly endedAtMs: number;
   /** Arrival of each chunk that brought output, ascending. */
@@ -44,6 +46,9 @@ export interface RequestRecord {
   readonly requestedOutputTokens: number;
   /** Speculative verify steps; absent without speculation or on OpenAI endpoints. */
   readonly verifyCount?: number;
+  /** Draft tokens proposed and accepted; absent where the server does not say. */
+  readonly draftsProposed?: number;
+  readonly draftsAccepted?: number;
   readonly finishReason?: string;
   /** `server`: counted by the server. `estimated`: no usage came, chunks were counted; not ranked. */
   readonly tokensFrom: 'server' | 'estimated';

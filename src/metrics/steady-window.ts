@@ -25,6 +25,16 @@ export function steadyWindow(
 }
 
 /**
+ * The part of an open loop in which requests arrived: first to last intended send. What drains
+ * afterwards stays outside. Undefined for fewer than two arrivals.
+ */
+export function arrivalWindow(records: readonly RequestRecord[]): Window | undefined {
+  const due = records.map((record) => record.intendedAtMs).sort((a, b) => a - b);
+  const [start, end] = [due[0], due.at(-1)];
+  return start !== undefined && end !== undefined && end > start ? [start, end] : undefined;
+}
+
+/**
  * Output tokens that arrived in (start, end], each counted at the arrival of its chunk.
  *
  * Requests that failed are left out: their tokens are no use to anybody. Requests cut off by the

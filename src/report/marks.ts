@@ -69,6 +69,18 @@ const formatters: Readonly<Record<MarkCode, (facts: Facts) => MarkText>> = {
     text: 'the server answered requests that are not ours: not ranked',
     advice: 'take production clients off the server while it is measured',
   }),
+  'server-count-differs': (facts) => ({
+    text: `the server counted ${share(facts, 'gapFraction')} more output tokens than arrived here`,
+    advice: 'look for aborted or repeated requests in the server’s log',
+  }),
+  'unnatural-prompts': (facts) => ({
+    text: `speculation judged on filler or random prompts (accept length ${figure(facts, 'acceptLength')})`,
+    advice: 'measure speculation with natural prompts: code, chat, or a file of your own',
+  }),
+  'wrong-outputs': (facts) => ({
+    text: `answers are broken where the baseline’s are sound (${String(facts['what'] ?? 'unknown')}): not ranked`,
+    advice: 'these flags break the model’s numerics: do not use them',
+  }),
   partial: () => ({ text: 'the run broke off: not ranked' }),
 };
 

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { UserError } from '../../src/errors.ts';
-import { runClosedLoop } from '../../src/load/closed-loop.ts';
 import type { LoadPlan, LoadRun } from '../../src/load/load-run.ts';
+import { runLoad } from '../../src/load/run-load.ts';
 import { computePointMetrics } from '../../src/metrics/compute-point-metrics.ts';
 import type { RequestRecord } from '../../src/metrics/request-record.ts';
 import {
@@ -26,6 +26,7 @@ function plan(baseUrl: string, overrides: Partial<LoadPlan> = {}): LoadPlan {
     prompts: {
       name: 'numbered',
       cacheable: false,
+      natural: true,
       prompt: (index) => ({ kind: 'text', text: `prompt ${index}` }),
     },
     outputTokens: 100,
@@ -40,7 +41,7 @@ function plan(baseUrl: string, overrides: Partial<LoadPlan> = {}): LoadPlan {
 }
 
 const run = (loadPlan: LoadPlan, signal?: AbortSignal): Promise<LoadRun> =>
-  runClosedLoop(loadPlan, { clock: systemClock, signal });
+  runLoad(loadPlan, { clock: systemClock, signal });
 
 function metricsOf(loadPlan: LoadPlan, { records, end, selfCheck }: LoadRun) {
   const { concurrency, requests, timeScale } = loadPlan;
@@ -50,6 +51,7 @@ function metricsOf(loadPlan: LoadPlan, { records, end, selfCheck }: LoadRun) {
     plannedRequests: requests,
     end,
     cacheable: false,
+    natural: true,
     timeScale,
     selfCheck,
   });
@@ -124,6 +126,7 @@ describe('a closed loop', () => {
     const ids = {
       name: 'ids',
       cacheable: true,
+      natural: false,
       prompt: () => ({ kind: 'ids', ids: [1] }) as const,
     };
     await expect(run(plan(server.baseUrl, { api: 'openai-chat', prompts: ids }))).rejects.toThrow(

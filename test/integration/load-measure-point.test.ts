@@ -58,8 +58,10 @@ describe('a point', () => {
     await using server = await scriptedServer(flushing([200]));
     const point = await measurePoint({ ...options(server.baseUrl), concurrency: 4 }, deps);
     const order = server.received.map(({ path }) => path.split('?')[0]);
-    const generate = (count: number) => new Array<string>(count).fill('/generate');
-    expect(order).toEqual([...generate(4), '/flush_cache', ...generate(4), ...generate(8)]);
+    const phases = order.filter((path, i) => path !== order[i - 1]);
+    const measured = ['/metrics', '/generate'];
+    expect(phases).toEqual(['/generate', '/flush_cache', '/generate', ...measured]);
+    expect(order.length - order.indexOf('/metrics') - 1).toBe(8);
     const prompts = server.received.map(({ body }) => promptOf(body)).filter(Boolean);
     expect(new Set(prompts).size).toBe(prompts.length);
     expect(point.metrics).toMatchObject({ completed: 8, outputTokens: 128, tokensFrom: 'server' });
@@ -77,7 +79,8 @@ describe('a point', () => {
       deps,
     );
     expect(server.received.map(({ path }) => path)).not.toContain('/flush_cache?timeout=5');
-    expect(new Set(server.received.map(({ body }) => promptOf(body))).size).toBe(1);
+    const generated = server.received.filter(({ path }) => path === '/generate');
+    expect(new Set(generated.map(({ body }) => promptOf(body))).size).toBe(1);
     expect(point.metrics.marks.map(({ code }) => code)).toContain('cacheable-prompts');
   });
 
@@ -117,7 +120,9 @@ describe('a point', () => {
     const base = options(server.baseUrl);
     const workload = { ...base.workload, api: 'openai-completions' as const };
     const { metrics } = await measurePoint({ ...base, workload, concurrency: 1 }, deps);
-    expect(new Set(server.received.map(({ path }) => path))).toEqual(new Set(['/v1/completions']));
+    expect(new Set(server.received.map(({ path }) => path))).toEqual(
+      new Set(['/v1/completions', '/metrics']),
+    );
     expect(metrics).toMatchObject({ completed: 4, outputTokens: 64, marks: [] });
   });
 });

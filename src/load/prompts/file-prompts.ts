@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { UserError } from '../../errors.ts';
-import type { ChatMessage, Prompt, PromptSource } from '../load-run.ts';
-import { isObject, parseJson } from '../stream-error.ts';
+import type { Prompt, PromptSource } from '../load-run.ts';
 import type { PromptSeed } from './natural-prompts.ts';
+import { promptsOfJson, promptsOfJsonl } from './prompt-records.ts';
 import { requestSalt, seededRandom } from './seeded-random.ts';
 
 /**
- * Prompts of a file: JSONL with `{"prompt": "..."}` or `{"messages": [...]}` on each line, else
+ * Prompts of a file: a JSON list (ShareGPT), JSONL (bench_serving's custom set, OpenAI chat), else
  * text with one prompt per paragraph (empty line between). Taken in an order that depends on the
  * seed, from the start again when used up, each with its own salt in front; their length is their
  * own. Throws UserError naming file and line.
@@ -17,6 +17,7 @@ export function filePrompts(path: string, { seed, salt }: PromptSeed): PromptSou
   return {
     name: path,
     cacheable: false,
+    natural: true,
     prompt: (index) => {
       const prompt = prompts[(first + index) % prompts.length];
       if (prompt === undefined) throw new Error('prompt index must be a natural number');
@@ -33,10 +34,10 @@ function readPrompts(path: string): readonly Prompt[] {
     throw new UserError(`cannot read the prompt file ${path}`, { cause });
   }
   const prompts = path.endsWith('.jsonl')
-    ? text
-        .split('\n')
-        .flatMap((line, i) => (line.trim() === '' ? [] : [parseLine(path, line, i + 1)]))
-    : paragraphs(text);
+    ? promptsOfJsonl(path, text)
+    : path.endsWith('.json')
+      ? promptsOfJson(path, text)
+      : paragraphs(text);
   if (prompts.length === 0) throw new UserError(`the prompt file ${path} holds no prompt`);
   return prompts;
 }
@@ -44,26 +45,6 @@ function readPrompts(path: string): readonly Prompt[] {
 function paragraphs(text: string): Prompt[] {
   const parts = text.split(/\n\s*\n/).map((part) => part.trim());
   return parts.filter((part) => part !== '').map((part) => ({ kind: 'text', text: part }));
-}
-
-function parseLine(path: string, line: string, number: number): Prompt {
-  const value = parseJson(line);
-  if (isObject(value)) {
-    const { prompt, messages } = value;
-    if (typeof prompt === 'string' && prompt !== '') return { kind: 'text', text: prompt };
-    if (Array.isArray(messages) && messages.length > 0 && messages.every(isMessage)) {
-      return { kind: 'messages', messages };
-    }
-  }
-  throw new UserError(`${path}:${number}: no prompt on this line`, {
-    hint: 'each line must be {"prompt": "text"} or {"messages": [{"role": "user", "content": "text"}]}',
-  });
-}
-
-function isMessage(value: unknown): value is ChatMessage {
-  return (
-    isObject(value) && typeof value['role'] === 'string' && typeof value['content'] === 'string'
-  );
 }
 
 function salted(prompt: Prompt, salt: string): Prompt {

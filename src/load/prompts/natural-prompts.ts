@@ -14,6 +14,8 @@ export interface PromptSeed {
   readonly seed: number;
   /** Differs for every load run, so that no prompt was ever seen by the server's cache. */
   readonly salt: string;
+  /** Share of each prompt that all prompts of the run have in common, 0 to 1; default 0. */
+  readonly sharedPrefixFraction?: number | undefined;
 }
 
 /** Blocks of text to string together, and what to ask about them at the end. */
@@ -44,32 +46,61 @@ const materials = {
 
 /**
  * Natural prompts written for this project: unique per request, reproducible from seed and salt.
- * Each starts with its salt, so that no two share a prefix that a cache could answer (C9).
+ * Each starts with its salt, so that no two share a prefix that a cache could answer (C9), unless
+ * a shared prefix is asked for: then all start with the same text, salted for the run.
  */
-export function naturalPrompts(kind: keyof typeof materials, options: PromptSeed): PromptSource {
-  const material: Material = materials[kind];
+export function naturalPrompts(kind: NaturalKind, options: PromptSeed): PromptSource {
+  const { inputTokens, seed, salt, sharedPrefixFraction = 0 } = options;
+  const length = inputTokens * CHARACTERS_PER_TOKEN;
+  const sharedLength = Math.round(length * sharedPrefixFraction);
+  const shared =
+    sharedLength === 0
+      ? ''
+      : naturalText(kind, sharedLength, { ...options, keys: ['shared'] }) + SECTION_END;
   return {
     name: kind,
     cacheable: false,
-    prompt: (index) => ({ kind: 'text', text: compose(material, options, index) }),
+    natural: true,
+    sharedFraction: sharedPrefixFraction,
+    prompt: (index) => {
+      const at = { seed, salt, keys: [index] };
+      const task = naturalTask(kind, at);
+      const own = naturalText(kind, length - shared.length - task.length, at);
+      return { kind: 'text', text: shared + own + task };
+    },
   };
 }
 
-function compose(
-  material: Material,
-  { inputTokens, seed, salt }: PromptSeed,
-  index: number,
-): string {
-  const random = seededRandom(material.name, seed, salt, index);
+/** The salt alone makes a prompt unique: never cut. */
+const SALT_CHARACTERS = 16;
+const SECTION_END = '\n\n---\n\n';
+
+export type NaturalKind = keyof typeof materials;
+
+/** What a text is made from: same seed, salt and keys, same text. */
+export interface TextSeed {
+  readonly seed: number;
+  readonly salt: string;
+  readonly keys: readonly (string | number)[];
+}
+
+/** `length` characters of text of this kind that start with a salt of their own. */
+export function naturalText(kind: NaturalKind, length: number, at: TextSeed): string {
+  const material: Material = materials[kind];
+  const random = seededRandom(kind, at.seed, at.salt, ...at.keys);
   const templates = material.blocks(random);
-  const head = `${requestSalt(seed, salt, index)}\n\n`;
-  const task = `\n${fillTemplate(random.pick(material.tasks), material.words, random)}\n`;
-  const length = Math.max(0, inputTokens * CHARACTERS_PER_TOKEN - head.length - task.length);
-  let body = '';
-  while (body.length < length) {
-    body += `${fillTemplate(random.pick(templates), material.words, random)}${separator(material)}`;
+  let text = `${requestSalt(at.seed, at.salt, at.keys.join('/'))}\n\n`;
+  while (text.length < length) {
+    text += `${fillTemplate(random.pick(templates), material.words, random)}${separator(material)}`;
   }
-  return head + body.slice(0, length) + task;
+  return text.slice(0, Math.max(length, SALT_CHARACTERS));
+}
+
+/** What is asked about a text of this kind. */
+export function naturalTask(kind: NaturalKind, { seed, salt, keys }: TextSeed): string {
+  const material: Material = materials[kind];
+  const random = seededRandom(kind, 'task', seed, salt, ...keys);
+  return `\n${fillTemplate(random.pick(material.tasks), material.words, random)}\n`;
 }
 
 function separator({ name }: Material): string {

@@ -29,7 +29,7 @@ export function seededRandom(...keys: readonly (string | number)[]): SeededRando
 }
 
 /** 16 hexadecimal digits that differ for every request of every run; put first in a prompt. */
-export function requestSalt(seed: number, salt: string, index: number): string {
+export function requestSalt(seed: number, salt: string, index: number | string): string {
   return createHash('sha256')
     .update(JSON.stringify([seed, salt, index]))
     .digest('hex')

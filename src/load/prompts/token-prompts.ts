@@ -2,8 +2,14 @@ import type { PromptSource } from '../load-run.ts';
 import type { PromptSeed } from './natural-prompts.ts';
 import { seededRandom } from './seeded-random.ts';
 
+/** Token ids from `from` up to, not including, `below`. */
+export interface IdRange {
+  readonly from: number;
+  readonly below: number;
+}
+
 /** Ids that exist in every vocabulary of a served model and are no control tokens. */
-const RANDOM_IDS = { from: 1000, below: 30_000 };
+const COMMON_IDS: IdRange = { from: 1000, below: 30_000 };
 
 /**
  * One token id repeated, every prompt the same: the reference benchmark's workload. The prefix
@@ -13,21 +19,32 @@ export function fixedTokenPrompts(
   options: PromptSeed & { readonly tokenId: number },
 ): PromptSource {
   const ids = new Array<number>(options.inputTokens).fill(options.tokenId);
-  return { name: 'fixed-token', cacheable: true, prompt: () => ({ kind: 'ids', ids }) };
+  return {
+    name: 'fixed-token',
+    cacheable: true,
+    natural: false,
+    prompt: () => ({ kind: 'ids', ids }),
+  };
 }
 
 /**
  * Random token ids, different in every request. Speculation does badly on them (field report C21):
- * no workload to judge it by.
+ * no workload to judge it by. A model of a small vocabulary needs an `idRange` within it.
  */
-export function randomIdPrompts({ inputTokens, seed, salt }: PromptSeed): PromptSource {
+export function randomIdPrompts({
+  inputTokens,
+  seed,
+  salt,
+  idRange = COMMON_IDS,
+}: PromptSeed & { readonly idRange?: IdRange | undefined }): PromptSource {
   return {
     name: 'random-ids',
     cacheable: false,
+    natural: false,
     prompt: (index) => {
       const random = seededRandom('random-ids', seed, salt, index);
-      const span = RANDOM_IDS.below - RANDOM_IDS.from;
-      const ids = Array.from({ length: inputTokens }, () => RANDOM_IDS.from + random.below(span));
+      const span = idRange.below - idRange.from;
+      const ids = Array.from({ length: inputTokens }, () => idRange.from + random.below(span));
       return { kind: 'ids', ids };
     },
   };
