@@ -17,16 +17,28 @@ export async function requestsInFlight(
   return answer?.status === 200 ? countRequests(answer.text) : null;
 }
 
-function countRequests(text: string): number | null {
+/** What the schedulers publish may be older; an old count says nothing about now. */
+const FRESH_SECONDS = 1;
+
+/** Requests in the text of a `/v1/loads` answer; null when it is none, or not of this moment. */
+export function countRequests(text: string): number | null {
+  const answer = parseObject(text);
+  const loads = answer?.['loads'];
+  const nowSeconds = Date.parse(String(answer?.['timestamp'])) / 1000;
+  if (!Array.isArray(loads) || Number.isNaN(nowSeconds)) return null;
+  let total = 0;
+  for (const load of loads as Readonly<Record<string, unknown>>[]) {
+    if (nowSeconds - count(load['timestamp']) > FRESH_SECONDS) return null;
+    total += count(load['num_running_reqs']) + count(load['num_waiting_reqs']);
+  }
+  return total;
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const { loads } = JSON.parse(text) as { loads?: unknown };
-    if (!Array.isArray(loads)) return null;
-    return (loads as Readonly<Record<string, unknown>>[]).reduce(
-      (total, load) => total + count(load['num_running_reqs']) + count(load['num_waiting_reqs']),
-      0,
-    );
+    return JSON.parse(text) as Readonly<Record<string, unknown>>;
   } catch (error) {
-    if (error instanceof SyntaxError) return null;
+    if (error instanceof SyntaxError) return undefined;
     throw error;
   }
 }

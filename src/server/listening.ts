@@ -23,6 +23,17 @@ export function listenersOn(port: number): Listener[] {
   });
 }
 
+/** The sockets that listen on a port, as text: a server that binds anew has others. */
+export function listeningIdentity(port: number): string | undefined {
+  const inodes = listeningSockets().filter((socket) => socket.port === port);
+  return inodes.length === 0
+    ? undefined
+    : inodes
+        .map(({ inode }) => String(inode))
+        .sort()
+        .join(' ');
+}
+
 /** Whether anybody listens on the port. Cheaper than asking who. */
 export function isListening(port: number): boolean {
   return listeningSockets().some((socket) => socket.port === port);

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { portOwner } from './identity.ts';
 import { askToEnd, killAll, type LaunchedProcesses } from './launched-processes.ts';
-import { describeListener, isListening, listenersOn } from './listening.ts';
+import { describeListener, isListening, listenersOn, listeningIdentity } from './listening.ts';
 import type { LogTail } from './log-tail.ts';
 import { isAlive, type ProcessId } from './process-table.ts';
 import type { PortOwner, RunningServer, ServerExit, StopProof } from './target.ts';
@@ -78,6 +78,10 @@ export class LocalServer implements RunningServer {
 
   logBytes(): number {
     return this.#logBytes;
+  }
+
+  servingIdentity(): string | undefined {
+    return listeningIdentity(this.#port);
   }
 
   portOwner(): PortOwner {

@@ -7,6 +7,11 @@ export interface ReadinessLimits {
   readonly stallSeconds: number;
   /** The wait ends after this long, whatever the log does. */
   readonly totalSeconds: number;
+  /**
+   * From here on only progress keeps the wait going: a further stage, a further step of one.
+   * Other lines do not, such as a library that reports every minute that it still waits.
+   */
+  readonly expectedSeconds?: number;
 }
 
 /** Why a server did not become ready. */
@@ -47,6 +52,8 @@ export interface WaitOptions {
   readonly signal: AbortSignal;
   /** Called when the log has grown, at most four times a second. */
   readonly onProgress?: () => void;
+  /** How far the start is, as text that changes with every step; needed for `expectedSeconds`. */
+  readonly progress?: () => string;
   /** Lines of log in a not-ready answer. */
   readonly logLines?: number;
 }
@@ -54,14 +61,17 @@ export interface WaitOptions {
 const POLL_MS = 250;
 /** Between the end of one probe and the next. */
 const PROBE_PAUSE_MS = 1000;
+/** A shard of a large model from a slow disk, or one graph, takes less than this. */
+const STEP_SECONDS = 120;
 const DEFAULT_LOG_LINES = 60;
 
 /**
  * Waits until the server has answered a real completion.
  *
- * An exit ends the wait at once. While the log grows the wait goes on up to the total limit, so
- * that a slow load with a progress bar is not cut short (field report A12), and a silent hang
- * does not last as long as the slowest good start (A10).
+ * An exit ends the wait at once. While the log grows the wait goes on, up to `expectedSeconds` with
+ * any line and up to the total limit with real progress, so that a slow load with a progress bar is
+ * not cut short (field report A12), a silent hang does not last as long as the slowest good start
+ * (A10), and a library's own timeout of half an hour is not waited for (A11).
  *
  * Rejects with the signal's reason when interrupted; the server is left running.
  */
@@ -69,7 +79,8 @@ export async function waitUntilReady(options: WaitOptions): Promise<Readiness> {
   const { server, limits, clock, signal } = options;
   const prober = new Prober(options);
   let logBytes = server.logBytes();
-  let progressMs = clock.nowMs();
+  const moments = { startedAtMs: server.startedAtMs, logMs: clock.nowMs(), stepMs: clock.nowMs() };
+  let progress = '';
   const notReady = (why: NotReadyReason): Readiness => {
     const exit = server.exit();
     return {
@@ -93,10 +104,13 @@ export async function waitUntilReady(options: WaitOptions): Promise<Readiness> {
       }
       if (server.logBytes() > logBytes) {
         logBytes = server.logBytes();
-        progressMs = clock.nowMs();
+        moments.logMs = clock.nowMs();
+        const now = options.progress?.() ?? '';
+        if (now !== progress) moments.stepMs = clock.nowMs();
+        progress = now;
         options.onProgress?.();
       }
-      const limit = passedLimit(server.startedAtMs, progressMs, limits, clock);
+      const limit = passedLimit(moments, limits, clock);
       if (limit !== undefined) return notReady(prober.wasAccepted ? 'completion-failed' : limit);
       prober.poke();
       await Promise.race([clock.sleep(POLL_MS, signal), server.exited, prober.settled]);
@@ -106,14 +120,24 @@ export async function waitUntilReady(options: WaitOptions): Promise<Readiness> {
   }
 }
 
+/** Moments of a wait, ms of the clock: start, last line of the log, last step of progress. */
+interface Moments {
+  readonly startedAtMs: number;
+  readonly logMs: number;
+  readonly stepMs: number;
+}
+
 function passedLimit(
-  startedAtMs: number,
-  progressMs: number,
-  limits: ReadinessLimits,
+  { startedAtMs, logMs, stepMs }: Moments,
+  { stallSeconds, totalSeconds, expectedSeconds = totalSeconds }: ReadinessLimits,
   clock: Clock,
 ): 'stalled' | 'total-limit' | undefined {
-  if (secondsSince(startedAtMs, clock) >= limits.totalSeconds) return 'total-limit';
-  return secondsSince(progressMs, clock) >= limits.stallSeconds ? 'stalled' : undefined;
+  const seconds = secondsSince(startedAtMs, clock);
+  if (seconds >= totalSeconds) return 'total-limit';
+  if (secondsSince(logMs, clock) >= stallSeconds) return 'stalled';
+  const stepSeconds = Math.min(stallSeconds, STEP_SECONDS);
+  const isStuck = secondsSince(stepMs, clock) >= stepSeconds;
+  return seconds >= expectedSeconds && isStuck ? 'total-limit' : undefined;
 }
 
 function secondsSince(thenMs: number, clock: Clock): number {

@@ -43,6 +43,11 @@ export interface RunningServer extends AsyncDisposable {
   logBytes(): number;
   /** Who listens on the server's port; absent where the target cannot tell. */
   portOwner?(): PortOwner;
+  /**
+   * Changes when another process serves than before: something restarted the server behind our
+   * back (field report A19). Absent where the target cannot tell, undefined while nobody listens.
+   */
+  servingIdentity?(): string | undefined;
   /** SIGTERM to the main process, SIGKILL to the group, then proof that nothing is left. */
   stop(): Promise<StopProof>;
 }

@@ -1,47 +1,33 @@
 import type { Clock } from '../clock.ts';
 import type { StartConfig } from '../config/study.ts';
-import { UserError } from '../errors.ts';
 import { type NotReadyReason, waitUntilReady } from '../server/readiness.ts';
 import type { LaunchRequest, RunningServer, ServerExit, Target } from '../server/target.ts';
 import type { EffectiveConfiguration } from '../sglang/effective-configuration.ts';
-import { classifyFailure, type FailureCause } from '../sglang/failure-causes.ts';
+import type { FailureCause } from '../sglang/failure-causes.ts';
 import { startupProgress } from '../sglang/startup-stage.ts';
 import type { MeasurementKey, StoredTrial, StudyStore } from '../storage/study-store.ts';
 import type { StudyEvent } from './events.ts';
-import type { Measurer, PointResult, ServerFacts, ServerProbe } from './services.ts';
-
-/** SGLang takes 5.8 s from the death of its scheduler to its own (seen in 0.5.23). */
-const DEATH_WAIT_MS = 8000;
-const DEATH_POLL_MS = 500;
-
-/** What the classifier says when the log tells of no death. */
-const UNTOLD_CAUSES: ReadonlySet<string> = new Set(['not-ready', 'serving-hang']);
+import { failureOf, LOG_SEARCH_LINES } from './launch-failure.ts';
+import { type MeasuringOutcome, measureLaunch } from './measure-launch.ts';
+import type { Measurer, ServerFacts, ServerProbe } from './services.ts';
+import { startLimits } from './start-limits.ts';
 
 /** How many lines of the log are kept with a failure. */
 const LOG_TAIL_LINES = 60;
-
-/** Lines in which the cause of a failure and the stage of a start are looked for. */
-const LOG_SEARCH_LINES = 400;
 
 /**
  * How a launch ended, as far as its trial is concerned.
  *
  * `crashed` and `limit` name the concurrency: what was measured below it stays valid, and nothing
- * above it is tried. `not-ready` means that no measurement was possible.
+ * above it is tried. `disturbed`: the server is well, but others used it. `not-ready` means that
+ * no measurement was possible.
  */
 export type LaunchOutcome =
-  | { readonly state: 'measured' }
+  | MeasuringOutcome
   | {
       readonly state: 'not-ready';
       readonly why: NotReadyReason;
       readonly failure: FailureCause;
-    }
-  | { readonly state: 'crashed'; readonly concurrency: number; readonly failure: FailureCause }
-  | {
-      readonly state: 'limit';
-      readonly concurrency: number;
-      readonly why: PointResult['why'] | 'unreachable';
-      readonly measurementKept: boolean;
     };
 
 /** Everything one launch needs; `keys` are the measurements still missing, in order. */
@@ -57,6 +43,8 @@ export interface LaunchJob {
   };
   /** Called once the server is ready; what it returns is stored with the launch. */
   readonly onReady: (facts: ServerFacts, server: RunningServer) => EffectiveConfiguration;
+  /** Longest start of the baseline so far, seconds; absent for the baseline itself. */
+  readonly baselineStartSeconds?: number | undefined;
   /** Baseline mean at a concurrency, to show a change while measuring. */
   readonly baselineAt: (concurrency: number) => number | null;
   /** Runs between ready and the first measurement, e.g. to compare with recorded numbers. */
@@ -114,9 +102,14 @@ export async function runLaunch(
     problem = error;
   }
   const proof = await server?.stop();
-  endLaunch(store, launchId, server, outcome, signal.aborted ? 'interrupted' : problem);
+  try {
+    endLaunch(store, launchId, server, outcome, signal.aborted ? 'interrupted' : problem);
+  } catch (error) {
+    // A store that is full fails here again; what failed first says more.
+    problem ??= error;
+  }
   if (proof !== undefined && !proof.clean) throw new StopFailedError(proof.survivors);
-  if (outcome === undefined) throw problem;
+  if (problem !== undefined || outcome === undefined) throw problem;
   return outcome;
 }
 
@@ -128,15 +121,16 @@ async function useServer(
   signal: AbortSignal,
 ): Promise<LaunchOutcome> {
   const { probe, clock, start, emit, store } = deps;
+  const progress = () => startupProgress(server.logTail(LOG_SEARCH_LINES));
   const readiness = await waitUntilReady({
     server,
     probe: (probeSignal) => probe.complete(probeSignal),
-    limits: start,
+    limits: startLimits(start, job.baselineStartSeconds),
     clock,
     signal,
+    progress: () => JSON.stringify(progress()),
     onProgress: () => {
-      const progress = startupProgress(server.logTail(LOG_SEARCH_LINES));
-      emit({ type: 'stage', trial: job.trial.number, progress });
+      emit({ type: 'stage', trial: job.trial.number, progress: progress() });
     },
   });
   if (readiness.state === 'not-ready') {
@@ -151,139 +145,7 @@ async function useServer(
     sglangVersion: facts.version,
   });
   await job.beforeMeasuring?.(facts, signal);
-  return measureAll(server, facts, launchId, job, deps, signal);
-}
-
-/** Measures every key; a server that ends by itself ends the current point at once. */
-async function measureAll(
-  server: RunningServer,
-  facts: ServerFacts,
-  launchId: number,
-  job: LaunchJob,
-  deps: LaunchDeps,
-  signal: AbortSignal,
-): Promise<LaunchOutcome> {
-  const serverGone = new AbortController();
-  void server.exited.then(() => {
-    serverGone.abort(new Error('the server ended'));
-  });
-  const either = AbortSignal.any([signal, serverGone.signal]);
-  for (const key of job.keys) {
-    const point = await measurePoint(key, facts, job, deps, either);
-    signal.throwIfAborted();
-    if (point === undefined || !point.usable) {
-      const failure = await deathOf(server, point?.why, deps.clock);
-      if (failure !== undefined) return { state: 'crashed', concurrency: key.concurrency, failure };
-    }
-    const kept = point !== undefined && isMeasurement(point);
-    if (kept) commit(point, key, launchId, job, deps);
-    if (point?.usable !== true) {
-      const why = point?.why ?? 'unreachable';
-      return { state: 'limit', concurrency: key.concurrency, why, measurementKept: kept };
-    }
-  }
-  return { state: 'measured' };
-}
-
-/** Zero tokens are no measurement, whatever the reason (field report D16). */
-function isMeasurement({ metrics }: PointResult): boolean {
-  return metrics.completed > 0 && metrics.outputTokensPerSecond > 0;
-}
-
-/**
- * Whether the server died under a point that failed, and of what. Its clients see a crash seconds
- * before the process ends, and the log may tell of it while the process lives on (field report A7).
- */
-async function deathOf(
-  server: RunningServer,
-  why: PointResult['why'] | undefined,
-  clock: Clock,
-): Promise<FailureCause | undefined> {
-  const deadlineMs = clock.nowMs() + DEATH_WAIT_MS;
-  for (;;) {
-    if (server.exit() !== undefined) return failureOf(server, 'serving');
-    if (clock.nowMs() >= deadlineMs) break;
-    await Promise.race([server.exited, clock.sleep(DEATH_POLL_MS)]);
-  }
-  const failure = failureOf(server, 'serving', why === 'stalled' ? 'stalled' : undefined);
-  return UNTOLD_CAUSES.has(failure.code) ? undefined : failure;
-}
-
-/** Undefined when the server could not be reached, or the signal was aborted. */
-async function measurePoint(
-  key: MeasurementKey,
-  facts: ServerFacts,
-  job: LaunchJob,
-  { measurer, emit }: LaunchDeps,
-  signal: AbortSignal,
-): Promise<PointResult | undefined> {
-  const { concurrency, repeat, round } = key;
-  const trial = job.trial.number;
-  try {
-    return await measurer.measure({
-      facts,
-      concurrency,
-      repeat,
-      round,
-      signal,
-      onPhase: (phase) => {
-        emit({ type: 'measuring', trial, concurrency, repeat, phase });
-      },
-      onProgress: (progress) => {
-        emit({ type: 'load', trial, concurrency, progress });
-      },
-    });
-  } catch (error) {
-    // UserError: nothing accepts a connection any more.
-    if (signal.aborted || error instanceof UserError) return undefined;
-    throw error;
-  }
-}
-
-function commit(
-  point: PointResult,
-  { concurrency, repeat, round }: MeasurementKey,
-  launchId: number,
-  job: LaunchJob,
-  { store, clock, emit }: LaunchDeps,
-): void {
-  const { metrics, records, conditions } = point;
-  store.addMeasurement({
-    launchId,
-    trialId: job.trial.id,
-    round,
-    concurrency,
-    repeat,
-    startedAtMs: clock.wallMs() - metrics.durationSeconds * 1000,
-    metrics,
-    records,
-    conditions,
-  });
-  const baseline = job.trial.isBaseline ? null : job.baselineAt(concurrency);
-  emit({
-    type: 'measured',
-    trial: job.trial.number,
-    isBaseline: job.trial.isBaseline,
-    concurrency,
-    repeat,
-    metrics,
-    changeFraction: baseline === null ? null : metrics.outputTokensPerSecond / baseline - 1,
-  });
-}
-
-function failureOf(
-  server: RunningServer,
-  phase: 'start' | 'serving',
-  why?: NotReadyReason,
-): FailureCause {
-  const timedOut =
-    why === 'stalled' ? ('stall' as const) : why === 'total-limit' ? ('total' as const) : undefined;
-  return classifyFailure({
-    phase,
-    exit: server.exit() ?? null,
-    logLines: server.logTail(LOG_SEARCH_LINES),
-    ...(timedOut === undefined ? {} : { timedOut }),
-  });
+  return measureLaunch({ server, facts, launchId, job, deps, signal });
 }
 
 function endLaunch(
@@ -325,6 +187,12 @@ function stateOf(outcome: LaunchOutcome | undefined, problem: unknown) {
         cause: outcome.failure.code,
         message: `at ${String(outcome.concurrency)} in flight: ${outcome.failure.message}`,
         crashedAtConcurrency: outcome.concurrency,
+      } as const;
+    case 'disturbed':
+      return {
+        state: 'failed',
+        cause: outcome.failure.code,
+        message: `at ${String(outcome.concurrency)} in flight: ${outcome.failure.message}`,
       } as const;
     case 'limit':
       return {

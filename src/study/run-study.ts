@@ -171,6 +171,7 @@ class Sweep {
         shown,
         onReady: (facts, server) => this.#readBack(trial, facts, server),
         baselineAt: (concurrency) => this.#baselineAt(concurrency),
+        baselineStartSeconds: trial.isBaseline ? undefined : this.#baselineStartSeconds(),
         ...(first && checkBaseline !== undefined ? { beforeMeasuring: checkBaseline } : {}),
       },
       this.#deps,
@@ -236,6 +237,15 @@ class Sweep {
     return here + Math.max(0, rounds) * (study.measure.finalists + 1);
   }
 
+  #baselineStartSeconds(): number | undefined {
+    const { store, stored, trials } = this.#deps;
+    const seconds = store
+      .launches(stored.id)
+      .filter(({ trialId }) => trialId === trials[0]?.id)
+      .flatMap(({ readySeconds }) => readySeconds ?? []);
+    return seconds.length === 0 ? undefined : Math.max(...seconds);
+  }
+
   #baselineAt(concurrency: number): number | null {
     const { store, stored } = this.#deps;
     const baseline = store.trialData(stored.id).find((trial) => trial.isBaseline);
@@ -251,7 +261,7 @@ function rotate<T>(items: readonly T[], by: number): readonly T[] {
 }
 
 function failureIn(outcome: LaunchOutcome): FailureCause | undefined {
-  return outcome.state === 'not-ready' || outcome.state === 'crashed' ? outcome.failure : undefined;
+  return 'failure' in outcome ? outcome.failure : undefined;
 }
 
 /** A start that failed for no reason the log tells is tried again too: the flags may be innocent. */
@@ -286,6 +296,10 @@ function verdictOf(outcome: LaunchOutcome) {
       const { kind, code: cause, message } = outcome.failure;
       const reason = `crashed at ${String(outcome.concurrency)} in flight: ${message}`;
       return { state: kind === 'environment' ? 'failed' : 'partial', cause, reason } as const;
+    }
+    case 'disturbed': {
+      const { code: cause, message } = outcome.failure;
+      return { state: 'failed', cause, reason: message } as const;
     }
     case 'limit': {
       const reason = `${LIMIT_TEXT[outcome.why]} at ${String(outcome.concurrency)} in flight`;

@@ -21,6 +21,8 @@ export interface ServerProbe {
   /** A real completion of several tokens; rejects when none came. */
   complete(signal: AbortSignal): Promise<void>;
   facts(signal: AbortSignal): Promise<ServerFacts>;
+  /** Requests at the server now, anybody's; null when it does not tell. */
+  inFlight?(signal: AbortSignal): Promise<number | null>;
 }
 
 /** One measurement to take. */
@@ -29,6 +31,10 @@ export interface PointRequest {
   readonly concurrency: number;
   readonly round: number;
   readonly repeat: number;
+  /** True for a launch of the baseline: its answers are what others are compared with. */
+  readonly isBaseline?: boolean;
+  /** Baseline's speed here: a point far below it is given up. Null or absent: never. */
+  readonly expectedTokensPerSecond?: number | null;
   readonly signal: AbortSignal;
   readonly onPhase: (phase: 'warm-up' | 'measure') => void;
   readonly onProgress: (progress: LoadProgress) => void;

@@ -58,3 +58,34 @@ test('a server that answers with errors only is not taken for a silent one', asy
   const readiness = await waitUntilReady({ server, probe, limits, clock, signal });
   expect(readiness).toMatchObject({ why: 'completion-failed', lastError: 'HTTP 500' });
 });
+
+const learned = { ...limits, expectedSeconds: 300 };
+
+test('lines without progress do not extend the start past what the baseline makes likely (A11)', async () => {
+  const clock = steppingClock();
+  const server = silentServer(clock, Infinity);
+  const progress = () => 'distributed';
+  const wait = { server, probe: refused, limits: learned, clock, signal, progress };
+  const readiness = await waitUntilReady(wait);
+  expect(readiness).toMatchObject({ state: 'not-ready', why: 'total-limit' });
+  expect(readiness.seconds).toBeLessThan(301);
+});
+
+test('steps of a load extend it: ready 70 s past that limit is ready (A12)', async () => {
+  const clock = steppingClock();
+  const server = silentServer(clock, Infinity);
+  const probe = () => (clock.nowMs() < 370_000 ? refused() : Promise.resolve());
+  const progress = () => `weights ${String(Math.floor(clock.nowMs() / 20_000))}`;
+  const wait = { server, probe, limits: learned, clock, signal, progress };
+  expect(await waitUntilReady(wait)).toMatchObject({ state: 'ready' });
+});
+
+test('steps that go on for ever end at the total limit', async () => {
+  const clock = steppingClock();
+  const server = silentServer(clock, Infinity);
+  const progress = () => `weights ${String(Math.floor(clock.nowMs() / 20_000))}`;
+  const wait = { server, probe: refused, limits: learned, clock, signal, progress };
+  const readiness = await waitUntilReady(wait);
+  expect(readiness).toMatchObject({ why: 'total-limit' });
+  expect(readiness.seconds).toBeGreaterThanOrEqual(3600);
+});

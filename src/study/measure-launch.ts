@@ -1,0 +1,195 @@
+import type { Clock } from '../clock.ts';
+import { UserError } from '../errors.ts';
+import type { RunningServer } from '../server/target.ts';
+import type { FailureCause } from '../sglang/failure-causes.ts';
+import type { MeasurementKey } from '../storage/study-store.ts';
+import { deathOf, environmentFailure } from './launch-failure.ts';
+import type { LaunchDeps, LaunchJob } from './run-launch.ts';
+import type { PointResult, ServerFacts } from './services.ts';
+
+/** How measuring a ready server ended; `LaunchOutcome` of run-launch.ts tells what each means. */
+export type MeasuringOutcome =
+  | { readonly state: 'measured' }
+  | { readonly state: 'crashed'; readonly concurrency: number; readonly failure: FailureCause }
+  | { readonly state: 'disturbed'; readonly concurrency: number; readonly failure: FailureCause }
+  | {
+      readonly state: 'limit';
+      readonly concurrency: number;
+      readonly why: PointResult['why'] | 'unreachable';
+      readonly measurementKept: boolean;
+    };
+
+/** Times one measurement is taken while somebody else uses the server. */
+const ATTEMPTS_PER_POINT = 3;
+
+/** A client that went away is noticed within 3 s (seen in 0.5.23). */
+const IDLE_WAIT_MS = 5000;
+const IDLE_POLL_MS = 500;
+
+interface Launched {
+  readonly server: RunningServer;
+  readonly facts: ServerFacts;
+  readonly launchId: number;
+  readonly job: LaunchJob;
+  readonly deps: LaunchDeps;
+  /** The sweep's own signal. */
+  readonly signal: AbortSignal;
+}
+
+/** Measures every key of the job in order; a server that ends by itself ends the point at once. */
+export async function measureLaunch(launched: Launched): Promise<MeasuringOutcome> {
+  const { server, job, signal } = launched;
+  const serverGone = new AbortController();
+  void server.exited.then(() => {
+    serverGone.abort(new Error('the server ended'));
+  });
+  const either = AbortSignal.any([signal, serverGone.signal]);
+  for (const key of job.keys) {
+    const end = await measureKey(key, launched, either);
+    if (end !== undefined) return end;
+  }
+  return { state: 'measured' };
+}
+
+/** Takes and stores one measurement; defined when the launch must end with it. */
+async function measureKey(
+  key: MeasurementKey,
+  launched: Launched,
+  either: AbortSignal,
+): Promise<MeasuringOutcome | undefined> {
+  const { server, job, deps } = launched;
+  const { concurrency } = key;
+  for (let attempt = 1; ; attempt += 1) {
+    const identity = server.servingIdentity?.();
+    const point = await measurePoint(key, launched, either);
+    launched.signal.throwIfAborted();
+    if (identity !== undefined && server.servingIdentity?.() !== identity) {
+      const failure =
+        (await deathOf(server, point?.why, deps.clock)) ?? restarted(server, deps.clock.nowMs());
+      return { state: 'crashed', concurrency, failure };
+    }
+    if (point?.usable !== true) {
+      const failure = await deathOf(server, point?.why, deps.clock);
+      if (failure !== undefined) return { state: 'crashed', concurrency, failure };
+    }
+    const foreign =
+      point === undefined ? undefined : await foreignRequests(point, launched, either);
+    if (foreign !== undefined) {
+      const what = `other clients use the server: ${foreign}`;
+      if (attempt === ATTEMPTS_PER_POINT) {
+        const failure = environmentFailure(server, 'foreign-requests', what);
+        return { state: 'disturbed', concurrency, failure };
+      }
+      const again = `trial ${String(job.trial.number)} at C=${String(concurrency)}: ${what}; measuring again`;
+      deps.emit({ type: 'notice', text: again });
+      continue;
+    }
+    const kept = point !== undefined && isMeasurement(point);
+    if (kept) commit(point, key, launched);
+    if (point?.usable === true) return undefined;
+    const why = point?.why ?? 'unreachable';
+    return { state: 'limit', concurrency, why, measurementKept: kept };
+  }
+}
+
+function restarted(server: RunningServer, nowMs: number): FailureCause {
+  const upSeconds = Math.round((nowMs - server.startedAtMs) / 1000);
+  const message = `another server process answers since a moment of this measurement (${String(upSeconds)} s after the start): it was restarted behind the sweep's back`;
+  return { ...environmentFailure(server, 'restarted', message), kind: 'unknown' };
+}
+
+/** Zero tokens are no measurement, whatever the reason (field report D16). */
+function isMeasurement({ metrics }: PointResult): boolean {
+  return metrics.completed > 0 && metrics.outputTokensPerSecond > 0;
+}
+
+/** What shows that the server answered others during a point; undefined when nothing does. */
+async function foreignRequests(
+  { metrics, usable }: PointResult,
+  { deps, facts }: Launched,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const mark = metrics.marks.find(({ code }) => code === 'foreign-requests');
+  if (mark !== undefined) {
+    return `it counted ${String(mark.facts['foreign'] ?? 'some')} requests more than were sent`;
+  }
+  // A point that was cut off leaves requests of our own behind for a moment.
+  if (!usable) return undefined;
+  const busy = await busyRequests(deps, facts.timeScale, signal);
+  return busy === undefined ? undefined : `${String(busy)} requests ran while none was sent`;
+}
+
+/** Requests at a server that none was sent to, seen at every look for some seconds. */
+async function busyRequests(
+  { probe, clock }: { readonly probe: LaunchDeps['probe']; readonly clock: Clock },
+  timeScale: number,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const deadlineMs = clock.nowMs() + IDLE_WAIT_MS / timeScale;
+  for (;;) {
+    const busy = await probe.inFlight?.(signal).catch(() => null);
+    if (busy === undefined || busy === null || busy === 0) return undefined;
+    if (clock.nowMs() >= deadlineMs) return busy;
+    await clock.sleep(IDLE_POLL_MS / timeScale);
+  }
+}
+
+/** Undefined when the server could not be reached, or the signal was aborted. */
+async function measurePoint(
+  key: MeasurementKey,
+  { facts, job, deps: { measurer, emit } }: Launched,
+  signal: AbortSignal,
+): Promise<PointResult | undefined> {
+  const { concurrency, repeat, round } = key;
+  const trial = job.trial.number;
+  try {
+    return await measurer.measure({
+      facts,
+      concurrency,
+      repeat,
+      round,
+      isBaseline: job.trial.isBaseline,
+      expectedTokensPerSecond: job.trial.isBaseline ? null : job.baselineAt(concurrency),
+      signal,
+      onPhase: (phase) => {
+        emit({ type: 'measuring', trial, concurrency, repeat, phase });
+      },
+      onProgress: (progress) => {
+        emit({ type: 'load', trial, concurrency, progress });
+      },
+    });
+  } catch (error) {
+    // UserError: nothing accepts a connection any more.
+    if (signal.aborted || error instanceof UserError) return undefined;
+    throw error;
+  }
+}
+
+function commit(
+  point: PointResult,
+  { concurrency, repeat, round }: MeasurementKey,
+  { launchId, job, deps: { store, clock, emit } }: Launched,
+): void {
+  const { metrics, records, conditions } = point;
+  store.addMeasurement({
+    launchId,
+    trialId: job.trial.id,
+    round,
+    concurrency,
+    repeat,
+    startedAtMs: clock.wallMs() - metrics.durationSeconds * 1000,
+    metrics,
+    records,
+    conditions,
+  });
+  const baseline = job.trial.isBaseline ? null : job.baselineAt(concurrency);
+  emit({
+    type: 'measured',
+    trial: job.trial.number,
+    isBaseline: job.trial.isBaseline,
+    concurrency,
+    repeat,
+    metrics,
+    changeFraction: baseline === null ? null : metrics.outputTokensPerSecond / baseline - 1,
+  });
+}
