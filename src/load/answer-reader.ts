@@ -9,7 +9,7 @@ export interface AnswerFacts {
   readonly chunkAtMs: readonly number[];
   /** Server's count of output tokens so far at each chunk; empty unless it came with every chunk. */
   readonly chunkTokens: readonly number[];
-  /** First text that a reader sees: no reasoning, no tool call. Absent when none came. */
+  /** First text that a reader sees: no reasoning, no tool call. Absent when none came or the API does not tell. */
   readonly firstContentAtMs?: number;
   readonly outputTokens: number;
   readonly promptTokens: number;

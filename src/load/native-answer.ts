@@ -62,8 +62,6 @@ export class NativeAnswerReader implements AnswerReader {
     const verifyCount = numberOf(meta['spec_verify_ct']);
     const draftsProposed = numberOf(meta['spec_num_proposed_drafts']);
     const draftsAccepted = numberOf(meta['spec_num_correct_drafts']);
-    // Reasoning is not told apart on this endpoint: its text is all there is to see.
-    const firstContentAtMs = this.#chunkAtMs[0];
     const error =
       this.#error ??
       finish.error ??
@@ -71,7 +69,6 @@ export class NativeAnswerReader implements AnswerReader {
     return {
       chunkAtMs: this.#chunkAtMs,
       chunkTokens: this.#uncounted ? [] : this.#chunkTokens,
-      ...(firstContentAtMs === undefined ? {} : { firstContentAtMs }),
       outputTokens,
       promptTokens: numberOf(meta['prompt_tokens']) ?? 0,
       ...(cachedTokens === undefined ? {} : { cachedTokens }),

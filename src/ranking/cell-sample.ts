@@ -7,6 +7,7 @@ const BARRING: ReadonlySet<MarkCode> = new Set([
   'client-limited',
   'foreign-requests',
   'partial',
+  'wrong-outputs',
 ]);
 
 const LATENCIES = { ttft: 'ttftMs', itl: 'itlMs', tpot: 'tpotMs', e2e: 'e2eMs' } as const;
