@@ -1,3 +1,4 @@
+import _ from 'lodash';
 import type { Clock } from '../clock.ts';
 import { UserError } from '../errors.ts';
 import type { RunningServer } from '../server/target.ts';
@@ -68,7 +69,7 @@ async function measureKey(
         (await deathOf(server, point?.why, deps.clock)) ?? restarted(server, deps.clock.nowMs());
       return { state: 'crashed', concurrency, failure };
     }
-    if (point?.usable !== true) {
+    if (point?.usable !== true || endedInFailure(point)) {
       const failure = await deathOf(server, point?.why, deps.clock);
       if (failure !== undefined) return { state: 'crashed', concurrency, failure };
     }
@@ -96,6 +97,15 @@ function restarted(server: RunningServer, nowMs: number): FailureCause {
   const upSeconds = Math.round((nowMs - server.startedAtMs) / 1000);
   const message = `another server process answers since a moment of this measurement (${String(upSeconds)} s after the start): it was restarted behind the sweep's back`;
   return { ...environmentFailure(server, 'restarted', message), kind: 'unknown' };
+}
+
+/**
+ * Whether the last request to end failed: what a server that died leaves behind when so many
+ * requests had been served that the run as a whole counts as completed (field report A9).
+ */
+function endedInFailure({ records }: PointResult): boolean {
+  const last = _.maxBy(records, ({ endedAtMs }) => endedAtMs);
+  return last?.outcome === 'failed';
 }
 
 /** Zero tokens are no measurement, whatever the reason (field report D16). */

@@ -2,8 +2,11 @@ import type { Clock } from '../clock.ts';
 import type { Study, WorkloadConfig } from '../config/study.ts';
 import { UserError } from '../errors.ts';
 import { measurePoint } from '../load/measure-point.ts';
+import type { GuardOutputs } from '../load/output-guard.ts';
+import { requestsInFlight } from '../load/requests-in-flight.ts';
 import { completeOnce, fetchServerInfo, type ServerAccess } from '../load/server-probe.ts';
 import { redactJson, secretValues } from '../sglang/redact.ts';
+import { OutputChecker, withCheck } from './output-check.ts';
 import type { Measurer, PointRequest, PointResult, ServerProbe } from './services.ts';
 
 /** A first completion may compile kernels for minutes; a hung server must not wait for more. */
@@ -31,6 +34,7 @@ export function createProbe(access: ServerAccess, { api }: WorkloadConfig): Serv
       const tokens = completion.outputTokens ?? completion.text.length;
       if (tokens < 1) throw new UserError('a test completion brought no token');
     },
+    inFlight: (signal) => requestsInFlight(access, signal),
     facts: async (signal) => {
       const info = await fetchServerInfo(access, signal);
       return {
@@ -63,11 +67,25 @@ export function createMeasurer(
   access: ServerAccess,
   study: Study,
   clock: Clock,
-  { workload = study.workload, salt = '' }: { workload?: WorkloadConfig; salt?: string } = {},
+  {
+    workload = study.workload,
+    salt = '',
+    baselineOutputs,
+  }: {
+    workload?: WorkloadConfig;
+    salt?: string;
+    /** What the baseline answered in an earlier, interrupted run of the sweep. */
+    baselineOutputs?: GuardOutputs | undefined;
+  } = {},
 ): Measurer {
+  const checker = new OutputChecker(
+    { ...access, api: workload.api },
+    { baseline: baselineOutputs },
+  );
   return {
     measure: async (request: PointRequest): Promise<PointResult> => {
-      const { facts, concurrency, round, repeat } = request;
+      const { facts, concurrency, round, repeat, isBaseline = false, signal } = request;
+      const check = await checker.check(facts, isBaseline, signal);
       const { metrics, run, conditions } = await measurePoint(
         {
           ...access,
@@ -81,20 +99,21 @@ export function createMeasurer(
           requestTimeoutSeconds: study.measure.requestTimeoutSeconds,
           pointTimeoutSeconds: study.measure.pointTimeoutSeconds,
           stallSeconds: study.measure.stallSeconds,
+          expectedTokensPerSecond: request.expectedTokensPerSecond,
         },
         {
           clock,
-          signal: request.signal,
+          signal,
           onPhase: request.onPhase,
           onProgress: request.onProgress,
         },
       );
       return {
-        metrics,
+        metrics: withCheck(metrics, check),
         records: run.records,
         usable: run.end === 'completed',
         why: run.end,
-        conditions,
+        conditions: { ...conditions, ...check.conditions },
       };
     },
   };
