@@ -20,6 +20,7 @@ import { identityOf, openStudy } from '../study/identity.ts';
 import { createLaunchBuilder } from '../study/launch-builder.ts';
 import { forgetLessons } from '../study/lessons.ts';
 import { createMeasurer, createProbe } from '../study/measurer.ts';
+import { storedOutputs } from '../study/output-check.ts';
 import { type PreparedSweep, prepareSweep, storePlan } from '../study/prepare.ts';
 import type { Production } from '../study/production.ts';
 import { UNIT_PATH_META } from '../study/recommendation.ts';
@@ -153,7 +154,9 @@ async function runPrepared(
       clock,
       start: study.start,
       probe: createProbe(access, study.workload),
-      measurer: createMeasurer(access, study, clock),
+      measurer: createMeasurer(access, study, clock, {
+        baselineOutputs: storedOutputs(store.measurements(stored.id)),
+      }),
       builder: createLaunchBuilder(
         study,
         production,
