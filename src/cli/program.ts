@@ -6,6 +6,7 @@ import { importCommand } from './import.ts';
 import { planCommand } from './plan.ts';
 import { rankCommand } from './rank.ts';
 import { recommendCommand } from './recommend.ts';
+import { reportCommand } from './report.ts';
 import { simulateCommand } from './simulate.ts';
 import { statusCommand } from './status.ts';
 import { sweepCommand } from './sweep.ts';
@@ -28,6 +29,7 @@ const commands = [
   planCommand,
   rankCommand,
   recommendCommand,
+  reportCommand,
   benchCommand,
   simulateCommand,
   importCommand,

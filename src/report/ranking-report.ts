@@ -46,6 +46,16 @@ export function rankingReport(
     .join('\n\n');
 }
 
+/** What must be known beside the table: ties, disagreeing kinds of score, crossovers, notes. */
+export function rankingRemarks(ranking: Ranking): readonly string[] {
+  return [
+    ...tieLines(ranking.trials),
+    ...disagreementLines(ranking),
+    ...crossoverLines(ranking),
+    ...ranking.notes.map(noteText),
+  ];
+}
+
 function tieLines(trials: readonly RankedTrial[]): readonly string[] {
   const [leader] = trials.filter(({ eligible }) => eligible);
   if (leader === undefined || leader.tiedWith.length === 0) return [];
