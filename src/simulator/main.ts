@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { SimulatorIo } from './io.ts';
-import { prepareLaunch } from './launch.ts';
+import { prepareLaunch, SGLANG_VERSION } from './launch.ts';
 import { ServerLog } from './log.ts';
 import { type SimulatedEnd, SimulatedServer } from './simulated-server.ts';
 import { SWITCH_HELP } from './switches.ts';
@@ -38,7 +38,8 @@ function switchHelpText(): string {
     const head = `  --${name}${value === '' ? '' : ` ${value}`}`;
     return head.length < 36 ? `${head.padEnd(36)}${text}` : `${head}\n${' '.repeat(36)}${text}`;
   });
-  return `\nsimulator switches (nightsweep simulate):\n${lines.join('\n')}\n`;
+  // The planner reads the version here, as it asks a real installation's Python for it.
+  return `\nsimulator switches (nightsweep simulate, SGLang ${SGLANG_VERSION}):\n${lines.join('\n')}\n`;
 }
 
 /**

@@ -37,21 +37,33 @@ export async function readTargetHelp(
       },
     );
   }
-  const version = await readVersion(program, environment, host);
+  const version =
+    SIMULATED.exec(result.stdout)?.[1] ?? (await readVersion(program, environment, host));
   return { help: parseHelp(result.stdout), text: result.stdout, version };
 }
 
-/** Asks the Python that runs the server which SGLang it would import. */
+/** What the simulated server prints behind its help. */
+const SIMULATED = /nightsweep simulate, SGLang (\d[\w.]*)/;
+
+/** Asks the installation that runs the server which SGLang it would import. */
 async function readVersion(
   program: readonly string[],
   environment: Readonly<Record<string, string>>,
   host: Host,
 ): Promise<string | null> {
-  const module = program.indexOf('-m');
-  if (module < 1 || findLaunchProgram(program) === undefined) return null;
-  const code = 'from importlib.metadata import version; print(version("sglang"))';
-  const argv = [...program.slice(0, module), '-c', code];
+  const argv = versionCommand(program);
+  if (argv === undefined) return null;
   const result = await host.run({ argv, environment, timeoutMs: VERSION_TIMEOUT_MS });
-  const version = result.stdout.trim();
-  return result.exitCode === 0 && /^\d+\.\d+/.test(version) ? version : null;
+  const version = /(?:^|version: )(\d+\.\d+[\w.+]*)\s*$/m.exec(result.stdout)?.[1];
+  return result.exitCode === 0 ? (version ?? null) : null;
 }
+
+function versionCommand(program: readonly string[]): readonly string[] | undefined {
+  if (findLaunchProgram(program) === undefined) return undefined;
+  const module = program.indexOf('-m');
+  if (module > 0) return [...program.slice(0, module), '-c', PRINT_VERSION];
+  const serve = program.lastIndexOf('serve');
+  return serve > 0 ? [...program.slice(0, serve), 'version'] : undefined;
+}
+
+const PRINT_VERSION = 'from importlib.metadata import version; print(version("sglang"))';
