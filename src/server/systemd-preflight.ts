@@ -1,0 +1,285 @@
+import { writeCommands } from '../host/sudo-host.ts';
+import { needsPassword, parseSudoRules, type SudoRule } from '../host/sudo-rules.ts';
+import { DROP_IN_NAME, type SystemdAccess, systemdWords } from './systemd-access.ts';
+import { armWords, guardUnit } from './systemd-lease.ts';
+import { claimPath, placeWords } from './systemd-lock.ts';
+import { findProcessesWords } from './systemd-stop.ts';
+import { showUnit, type UnitState, unreadDropIns } from './systemd-unit-state.ts';
+
+/** One thing that must hold before a sweep may touch the target. */
+export interface PreflightCheck {
+  readonly name: string;
+  /** `warning`: the sweep can run, but the user should know. */
+  readonly state: 'passed' | 'failed' | 'warning';
+  /** What was found, as one sentence. */
+  readonly found: string;
+  /** What to do about it; absent when it passed. */
+  readonly hint?: string;
+}
+
+const COMMAND_LIMIT_MS = 30_000;
+
+/**
+ * Checks everything about the unit and our rights that can be checked without changing it. Only
+ * daemon-reload and reset-failed are run for real: both change nothing on a healthy unit whose
+ * files systemd has read, which is checked first.
+ */
+export async function preflightSystemd(
+  access: SystemdAccess,
+  { leaseSeconds }: { readonly leaseSeconds: number },
+): Promise<PreflightCheck[]> {
+  const state = await showUnit(access);
+  const unit = await unitChecks(access, state);
+  const programs = await programCheck(access);
+  const user = access.userId === undefined ? [] : [await lingerCheck(access, access.userId)];
+  if ([...unit, programs, ...user].some((check) => check.state === 'failed')) {
+    return [...unit, programs, ...user];
+  }
+  return [...unit, programs, ...user, ...(await rightsChecks(access, leaseSeconds))];
+}
+
+async function unitChecks(access: SystemdAccess, state: UnitState): Promise<PreflightCheck[]> {
+  const { unit, host } = access;
+  if (state.loadState !== 'loaded') {
+    return [
+      {
+        name: 'unit',
+        state: 'failed',
+        found: `${unit} on ${host.name} is ${state.loadState}`,
+        hint: 'Name the unit as "systemctl list-units --type=service" shows it there.',
+      },
+    ];
+  }
+  return [
+    { name: 'unit', state: 'passed', found: `${unit} is ${state.activeState}` },
+    await reloadCheck(access, state),
+    orderCheck(access, state),
+    typeCheck(access, state),
+    bootCheck(access, state),
+  ];
+}
+
+/** Our own daemon-reload would put a half-made edit of somebody into force. */
+async function reloadCheck(access: SystemdAccess, state: UnitState): Promise<PreflightCheck> {
+  const { unit } = access;
+  const unread = await unreadDropIns(access, state);
+  if (!state.needsReload && unread.length === 0) {
+    return { name: 'unit files', state: 'passed', found: 'systemd has read them' };
+  }
+  const which = unread.length === 0 ? `files of ${unit}` : unread.join(', ');
+  return {
+    name: 'unit files',
+    state: 'failed',
+    found: `${which} were edited and systemd has not read them: production runs something else`,
+    hint: `Look at "systemctl cat ${unit}", then run "systemctl daemon-reload" and restart it, or undo the edit.`,
+  };
+}
+
+/** Drop-ins apply by file name, whatever folder they are in. */
+function orderCheck(access: SystemdAccess, { dropInPaths }: UnitState): PreflightCheck {
+  const name = (path: string) => path.slice(path.lastIndexOf('/') + 1);
+  const later = dropInPaths.filter((path) => name(path) > DROP_IN_NAME);
+  const left = dropInPaths.includes(access.paths.dropIn);
+  if (left) {
+    return {
+      name: 'drop-ins',
+      state: 'failed',
+      found: `${access.paths.dropIn} of an earlier sweep is still in force`,
+      hint: 'Run "nightsweep restore" first.',
+    };
+  }
+  if (later.length === 0) {
+    return { name: 'drop-ins', state: 'passed', found: `${dropInPaths.length}, ours comes last` };
+  }
+  return {
+    name: 'drop-ins',
+    state: 'failed',
+    found: `${later.join(', ')} would override ours, which is ${DROP_IN_NAME}`,
+    hint: 'Rename it so that it sorts before.',
+  };
+}
+
+function typeCheck({ unit }: SystemdAccess, { type }: UnitState): PreflightCheck {
+  if (type !== 'oneshot' && type !== 'forking') {
+    return { name: 'type', state: 'passed', found: `Type=${type}` };
+  }
+  return {
+    name: 'type',
+    state: 'failed',
+    found: `${unit} has Type=${type}: its main process is not the server`,
+    hint: 'Start the server in the foreground with Type=simple or Type=exec.',
+  };
+}
+
+function bootCheck({ unit }: SystemdAccess, state: UnitState): PreflightCheck {
+  const comesBack = ['enabled', 'enabled-runtime', 'static', 'generated', 'indirect'];
+  if (comesBack.includes(state.unitFileState) || state.activeState !== 'active') {
+    return { name: 'reboot', state: 'passed', found: `${unit} is ${state.unitFileState}` };
+  }
+  return {
+    name: 'reboot',
+    state: 'warning',
+    found: `${unit} is ${state.unitFileState}: a reboot would not bring it back, with or without a sweep`,
+    hint: `systemctl enable ${unit}`,
+  };
+}
+
+async function programCheck({ host }: SystemdAccess): Promise<PreflightCheck> {
+  const programs = ['timeout', 'sha256sum', 'base64', 'grep', 'cut'];
+  const { stdout } = await host.run({
+    argv: [
+      'sh',
+      '-c',
+      'for p; do command -v "$p" >/dev/null || echo "$p"; done',
+      'sh',
+      ...programs,
+    ],
+    timeoutMs: COMMAND_LIMIT_MS,
+    repeatable: true,
+  });
+  const missing = stdout.split('\n').filter(Boolean);
+  if (missing.length === 0)
+    return { name: 'programs', state: 'passed', found: programs.join(', ') };
+  return {
+    name: 'programs',
+    state: 'failed',
+    found: `${missing.join(', ')} is missing on ${host.name}`,
+    hint: 'Install coreutils and grep there.',
+  };
+}
+
+/** Without linger the user's systemd, and with it the server, ends at the last logout. */
+async function lingerCheck({ host }: SystemdAccess, userId: number): Promise<PreflightCheck> {
+  const result = await host.run({
+    argv: ['loginctl', 'show-user', String(userId), '--property=Linger', '--value'],
+    timeoutMs: COMMAND_LIMIT_MS,
+    repeatable: true,
+  });
+  if (result.stdout.trim() === 'yes') return { name: 'linger', state: 'passed', found: 'is on' };
+  return {
+    name: 'linger',
+    state: 'failed',
+    found: `user ${userId} on ${host.name} does not linger: the server ends when the last session does`,
+    hint: 'Run there: loginctl enable-linger',
+  };
+}
+
+/** A command with the rights of root, and whether running it now is harmless. */
+interface NeededCommand {
+  readonly argv: readonly string[];
+  readonly harmless: boolean;
+}
+
+/** Every command that a sweep will run with root's rights, exactly as it will be run. */
+export function neededCommands(access: SystemdAccess, leaseSeconds: number): NeededCommand[] {
+  const { unit, paths } = access;
+  const control = (harmless: boolean, ...args: string[]): NeededCommand => ({
+    argv: systemdWords(access, 'systemctl', ...args),
+    harmless,
+  });
+  const files = [paths.dropIn, paths.environment, paths.journal, paths.lease].flatMap((path) =>
+    writeCommands(path, 0o600),
+  );
+  const other = [
+    ...writeCommands(paths.guard, 0o700),
+    ['rm', '-f', '--', paths.dropIn, paths.environment],
+    ['rm', '-f', '--', paths.journal, paths.restored, paths.lock],
+    ['rm', '-f', '--', paths.guard, paths.lease],
+    ...[paths.journal, paths.dropIn, paths.lease].map((path) => ['cat', '--', path]),
+    ['cat', '--', '/proc/1/environ'],
+    ...writeCommands(claimPath(access)),
+    placeWords(access),
+    ['rm', '-f', '--', claimPath(access)],
+    ['rm', '-f', '--', paths.lock],
+    findProcessesWords('0'.repeat(32)),
+    armWords(access, leaseSeconds),
+  ];
+  return [
+    control(true, 'daemon-reload'),
+    control(true, 'reset-failed', unit),
+    control(false, 'restart', '--no-block', unit),
+    control(false, 'stop', '--no-block', unit),
+    control(false, 'kill', '--signal=SIGKILL', unit),
+    control(false, 'stop', `${guardUnit(access)}.timer`),
+    { argv: systemdWords(access, 'journalctl', '--no-pager', '--lines=0'), harmless: true },
+    ...[...files, ...other].map((argv) => ({ argv, harmless: false })),
+  ];
+}
+
+async function rightsChecks(
+  access: SystemdAccess,
+  leaseSeconds: number,
+): Promise<PreflightCheck[]> {
+  if (!access.sudo) return [await writingCheck(access)];
+  const rules = await sudoRules(access);
+  const refused: string[] = [];
+  for (const { argv, harmless } of neededCommands(access, leaseSeconds)) {
+    if (!(await isAllowed(access, argv, harmless, rules))) refused.push(argv.join(' '));
+  }
+  if (refused.length === 0) {
+    return [
+      { name: 'rights', state: 'passed', found: 'sudo -n may run each command' },
+      await writingCheck(access),
+    ];
+  }
+  return [
+    {
+      name: 'rights',
+      state: 'failed',
+      found: `sudo -n refuses on ${access.host.name}: ${refused.join('; ')}`,
+      hint: 'Allow exactly these with NOPASSWD in /etc/sudoers.d (visudo), or connect as root.',
+    },
+  ];
+}
+
+async function sudoRules({ host }: SystemdAccess): Promise<SudoRule[]> {
+  const result = await host.run({
+    argv: ['sudo', '-n', '-ll'],
+    timeoutMs: COMMAND_LIMIT_MS,
+    repeatable: true,
+  });
+  return parseSudoRules(result.stdout);
+}
+
+/**
+ * Harmless commands are run. For the others sudo is asked whether it would allow them; that says
+ * nothing about a password, so the rule itself is looked up too.
+ */
+async function isAllowed(
+  access: SystemdAccess,
+  argv: readonly string[],
+  harmless: boolean,
+  rules: readonly SudoRule[],
+): Promise<boolean> {
+  if (harmless) {
+    const result = await access.root.run({ argv, timeoutMs: COMMAND_LIMIT_MS, repeatable: true });
+    return result.exitCode === 0;
+  }
+  const result = await access.host.run({
+    argv: ['sudo', '-n', '-l', '--', ...argv],
+    timeoutMs: COMMAND_LIMIT_MS,
+    repeatable: true,
+  });
+  return result.exitCode === 0 && !needsPassword(rules, result.stdout.trim());
+}
+
+/** Also proves that there is room: the state folder lies on the same file system as the drop-in. */
+async function writingCheck(access: SystemdAccess): Promise<PreflightCheck> {
+  const probe = claimPath(access);
+  try {
+    await access.root.writeText(probe, 'preflight\n');
+    await access.root.run({
+      argv: ['rm', '-f', '--', probe],
+      timeoutMs: COMMAND_LIMIT_MS,
+      repeatable: true,
+    });
+    return { name: 'state folder', state: 'passed', found: access.paths.state };
+  } catch (error) {
+    return {
+      name: 'state folder',
+      state: 'failed',
+      found: error instanceof Error ? error.message : String(error),
+      hint: `${access.paths.state} must be writable and have room.`,
+    };
+  }
+}
