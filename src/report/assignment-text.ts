@@ -12,9 +12,9 @@ export function assignmentText(assignment: Assignment): string {
 
 /** What a trial changes of the baseline, as a person would type it. */
 export function changesText(assignment: Assignment, baseline: Assignment | undefined): string {
-  const changed = changedParameters(assignment, baseline);
+  const changed = new Set(changedParameters(assignment, baseline));
   return assignmentText(
-    Object.fromEntries(changed.map((name) => [name, assignment[name] ?? null])),
+    Object.fromEntries(Object.entries(assignment).filter(([name]) => changed.has(name))),
   );
 }
 
