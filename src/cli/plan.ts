@@ -51,6 +51,7 @@ export function planFacts(prepared: PreparedSweep, experience: Experience): Plan
         (warning) => `${study.path}:${String(warning.position.line)}: ${warning.message}`,
       ),
       ...production.warnings.map(serviceWarningText),
+      ...plan.warnings,
     ],
   };
 }

@@ -9,6 +9,7 @@ import { normaliseParameterName } from '../search-space/parameter-names.ts';
 import { impliedAbsent } from '../search-space/rules.ts';
 import type { Parameters, SearchSpace } from '../search-space/space.ts';
 import { formatValue, sameValue } from '../search-space/values.ts';
+import { FACT_NAMES, VERSION_FACT } from '../sglang/constraint-facts.ts';
 import { type KeyPath, type Problems, show } from './problems.ts';
 
 type WrittenConditions = Readonly<Record<string, WrittenCondition>>;
@@ -71,14 +72,15 @@ function readConditions(
     const at = [...path, key];
     const name = normaliseParameterName(key);
     if (name in conditions) problems.add(at, `${name} stands here twice`, { at: 'key' });
-    if (!parameters.has(name)) {
+    const isFact = FACT_NAMES.includes(name);
+    if (!parameters.has(name) && !isFact) {
       problems.add(at, `no parameter of this study is called ${show(key)}`, {
         at: 'key',
-        hint: nearestHint(nearestName(name, names), names),
+        hint: nearestHint(nearestName(name, [...names, ...FACT_NAMES]), names),
       });
       continue;
     }
-    const parsed = parseCondition(one, names);
+    const parsed = parseCondition(one, names, { anyOperand: name === VERSION_FACT });
     if ('problem' in parsed) {
       problems.add(at, parsed.problem, { hint: nearestHint(parsed.nearest, names) });
       continue;

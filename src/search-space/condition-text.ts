@@ -21,11 +21,13 @@ export type ParsedCondition =
 /**
  * The condition that a study file writes: `4`, `~`, `[4, 6]` (any of), `">= 4"`,
  * `"<= max-running-requests"` (another parameter of the study), `"!= triton"`.
+ * With `anyOperand` what follows an operator is taken as it stands (a version).
  * A problem when an operand is neither a number nor one of `parameters` (normalised names).
  */
 export function parseCondition(
   written: WrittenCondition,
   parameters: readonly string[],
+  { anyOperand = false }: { readonly anyOperand?: boolean } = {},
 ): ParsedCondition {
   if (written !== null && typeof written === 'object') {
     if (written.length === 0) return { problem: 'an empty list never holds' };
@@ -33,7 +35,12 @@ export function parseCondition(
   }
   const match = typeof written === 'string' ? COMPARISON.exec(written.trim()) : null;
   if (match === null) return { condition: { kind: 'equals', value: written } };
-  return parseComparison(match[1] as ComparisonOperator, (match[2] ?? '').trim(), parameters);
+  const operator = match[1] as ComparisonOperator;
+  const operand = (match[2] ?? '').trim();
+  if (anyOperand && operand !== '') {
+    return { condition: { kind: 'compare', operator, operand: { value: operand } } };
+  }
+  return parseComparison(operator, operand, parameters);
 }
 
 function parseComparison(

@@ -17,15 +17,14 @@ import type { Production } from './production.ts';
 export function createJudge(production: Production, context: LaunchContext): Judge {
   const { help } = production;
   const version = production.version ?? undefined;
-  const versioned = version === undefined ? context : { ...context, version };
   return (assignment) => {
     const { argv } = commandOf(production, assignment);
     const flags = {
       ...launchFlags(parseLaunchArgs(argv, help, { version })),
       ...variablesOf(assignment),
     };
-    const prediction = predictLaunch(flags, versioned);
-    const key = effectiveKey(flags, versioned);
+    const prediction = predictLaunch(flags, context);
+    const key = effectiveKey(flags, context);
     const notes = [
       ...describeRewrites(flags, prediction),
       ...prediction.notes.filter(({ kind }) => kind !== 'rewritten').map(({ reason }) => reason),

@@ -3,6 +3,8 @@ import { type Assignment, assignmentKey } from '../search-space/assignment.ts';
 import { countSpace, type SpaceCount } from '../search-space/count.ts';
 import { feasibleAssignments } from '../search-space/grid.ts';
 import { productionFirst, type SearchSpace } from '../search-space/space.ts';
+import { settleFacts } from '../sglang/constraint-facts.ts';
+import type { LaunchContext } from '../sglang/launch-context.ts';
 
 /**
  * Assignments listed at most. A sweep launches each of them; thousands of launches are months, so
@@ -53,6 +55,7 @@ export interface SweepPlan {
   readonly skipped: readonly SkippedGroup[];
   readonly equivalent: readonly EquivalentAssignment[];
   readonly space: SpaceCount;
+  readonly warnings: readonly string[];
   /** Assignments that keep the constraints but lie beyond what is listed. */
   readonly unlisted: number;
 }
@@ -63,9 +66,15 @@ export interface SweepPlan {
  *
  * @param production what production has for the study's parameters.
  */
-export function planSweep(study: Study, production: Assignment, judge: Judge): SweepPlan {
+export function planSweep(
+  study: Study,
+  production: Assignment,
+  judge: Judge,
+  context: LaunchContext = {},
+): SweepPlan {
+  const { constraints, undecided } = settleFacts(study.constraints, context);
   const space: SearchSpace = productionFirst(
-    { parameters: study.parameters, constraints: study.constraints },
+    { parameters: study.parameters, constraints },
     production,
   );
   const count = countSpace(space);
@@ -84,6 +93,10 @@ export function planSweep(study: Study, production: Assignment, judge: Judge): S
     skipped: [...constraintGroups(count), ...listing.illegal.values()],
     equivalent: listing.equivalent,
     space: count,
+    warnings: undecided.map(
+      ({ constraint, facts }) =>
+        `${constraint.text}: ${facts.join(', ')} of the target is not known, so it rejects nothing`,
+    ),
     unlisted: study.parameters.size === 0 ? 0 : count.feasible - listed,
   };
 }

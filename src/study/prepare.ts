@@ -1,6 +1,7 @@
 import type { Study } from '../config/study.ts';
 import type { Host } from '../host/host.ts';
 import { type Assignment, assignmentKey } from '../search-space/assignment.ts';
+import { readGpus } from '../server/gpu-gate.ts';
 import { lastOccurrence, parseLaunchArgs } from '../sglang/launch-args.ts';
 import type { LaunchContext } from '../sglang/launch-context.ts';
 import type { StoredTrial, StudyStore } from '../storage/study-store.ts';
@@ -25,7 +26,11 @@ export async function prepareSweep(study: Study, host: Host): Promise<PreparedSw
   checkParameters(study, production);
   const context = await launchContext(production, host);
   const own = productionAssignment(production, study.parameters.keys());
-  return { study, production, plan: planSweep(study, own, createJudge(production, context)) };
+  return {
+    study,
+    production,
+    plan: planSweep(study, own, createJudge(production, context), context),
+  };
 }
 
 /** What is known of the machine and the model before anything runs. */
@@ -36,8 +41,13 @@ async function launchContext(production: Production, host: Host): Promise<Launch
   const device = lastOccurrence(args, 'device')?.values[0];
   const modelPath = lastOccurrence(args, 'model-path')?.values[0];
   const architecture = modelPath === undefined ? undefined : await readModel(modelPath, host);
+  const gpus = (await readGpus(host))?.gpus ?? [];
+  const [gpu] = gpus;
   return {
+    ...(production.version === null ? {} : { version: production.version }),
     ...(device === 'cuda' || device === 'cpu' ? { device } : {}),
+    ...(gpu === undefined ? {} : { gpuName: gpu.name, gpuCount: gpus.length }),
+    ...(gpu?.computeCapability === undefined ? {} : { gpuCapability: gpu.computeCapability }),
     ...(architecture === undefined ? {} : { modelArchitecture: architecture }),
   };
 }
