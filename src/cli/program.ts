@@ -4,6 +4,7 @@ import type { CliContext } from './context.ts';
 import { exportCommand } from './export.ts';
 import { importCommand } from './import.ts';
 import { planCommand } from './plan.ts';
+import { profileCommand } from './profile.ts';
 import { rankCommand } from './rank.ts';
 import { recommendCommand } from './recommend.ts';
 import { reportCommand } from './report.ts';
@@ -27,6 +28,7 @@ Exit codes:
 const commands = [
   sweepCommand,
   planCommand,
+  profileCommand,
   rankCommand,
   recommendCommand,
   reportCommand,
