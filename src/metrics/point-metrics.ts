@@ -38,6 +38,12 @@ export type MarkCode =
   | 'imported'
   /** The running limit that the server reports is below the concurrency. */
   | 'above-running-limit'
+  /** The batch is larger than the largest captured graph: decoding runs eager. */
+  | 'eager-decode'
+  /** The KV pool holds fewer tokens than the requests in flight need. */
+  | 'kv-pool-too-small'
+  /** The server runs another value of a swept flag than was asked. */
+  | 'value-not-in-force'
   | 'simulated'
   | 'foreign-requests'
   /** The server's own count of output tokens is more than 3 % off the client's. */

@@ -64,6 +64,18 @@ const formatters: Readonly<Record<MarkCode, (facts: Facts) => MarkText>> = {
     text: `above the server's running limit of ${figure(facts, 'runningLimit')}: the rest waits in its queue`,
     advice: 'raise --max-running-requests, or give this concurrency no weight',
   }),
+  'eager-decode': (facts) => ({
+    text: `above the largest captured graph of ${figure(facts, 'largestDecodeGraph')}: decoding runs eager`,
+    advice: 'raise --cuda-graph-max-bs-decode, or sweep it',
+  }),
+  'kv-pool-too-small': (facts) => ({
+    text: `the KV pool holds ${figure(facts, 'kvTokens')} tokens, these requests need ${figure(facts, 'neededTokens')}`,
+    advice: 'raise --mem-fraction-static, or measure shorter requests',
+  }),
+  'value-not-in-force': (facts) => ({
+    text: `${String(facts['parameter'])}: asked ${String(facts['asked'])}, the server runs ${String(facts['runs'])}`,
+    advice: 'the value had no effect: its figures are those of the value that runs',
+  }),
   simulated: () => ({ text: 'simulated server' }),
   'foreign-requests': () => ({
     text: 'the server answered requests that are not ours: not ranked',

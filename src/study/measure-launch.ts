@@ -2,10 +2,12 @@ import _ from 'lodash';
 import type { Clock } from '../clock.ts';
 import { UserError } from '../errors.ts';
 import type { RunningServer } from '../server/target.ts';
+import type { EffectiveConfiguration } from '../sglang/effective-configuration.ts';
 import type { FailureCause } from '../sglang/failure-causes.ts';
 import type { MeasurementKey } from '../storage/study-store.ts';
 import { deathOf, environmentFailure } from './launch-failure.ts';
 import type { LaunchDeps, LaunchJob } from './run-launch.ts';
+import { withServerMarks } from './server-marks.ts';
 import type { PointResult, ServerFacts } from './services.ts';
 
 /** How measuring a ready server ended; `LaunchOutcome` of run-launch.ts tells what each means. */
@@ -30,6 +32,7 @@ const IDLE_POLL_MS = 500;
 interface Launched {
   readonly server: RunningServer;
   readonly facts: ServerFacts;
+  readonly effective: EffectiveConfiguration;
   readonly launchId: number;
   readonly job: LaunchJob;
   readonly deps: LaunchDeps;
@@ -178,9 +181,10 @@ async function measurePoint(
 function commit(
   point: PointResult,
   { concurrency, repeat, round }: MeasurementKey,
-  { launchId, job, deps: { store, clock, emit } }: Launched,
+  { launchId, job, effective, deps: { store, clock, emit } }: Launched,
 ): void {
-  const { metrics, records, conditions } = point;
+  const { records, conditions } = point;
+  const metrics = withServerMarks(point.metrics, effective);
   store.addMeasurement({
     launchId,
     trialId: job.trial.id,

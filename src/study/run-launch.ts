@@ -139,13 +139,14 @@ async function useServer(
   }
   const facts = await probe.facts(signal);
   emit({ type: 'ready', trial: job.trial.number, seconds: readiness.seconds * facts.timeScale });
+  const effective = job.onReady(facts, server);
   store.launchReady(launchId, {
     readySeconds: readiness.seconds * facts.timeScale,
-    effective: { ...job.onReady(facts, server) },
+    effective: { ...effective },
     sglangVersion: facts.version,
   });
   await job.beforeMeasuring?.(facts, signal);
-  return measureLaunch({ server, facts, launchId, job, deps, signal });
+  return measureLaunch({ server, facts, effective, launchId, job, deps, signal });
 }
 
 function endLaunch(
