@@ -15,6 +15,8 @@ export interface CliResult {
 export interface RunningCli {
   readonly pid: number;
   kill(signal: NodeJS.Signals): void;
+  /** What it has printed on standard output so far. */
+  output(): string;
   readonly result: Promise<CliResult>;
 }
 
@@ -39,6 +41,7 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
   return {
     pid,
     kill: (signal) => child.kill(signal),
+    output: () => stdout,
     result: once(child, 'close').then(() => ({
       exitCode: child.exitCode,
       signal: child.signalCode,

@@ -9,6 +9,10 @@ import { temporaryFolder } from './temporary-folder.ts';
 /** Parts of a study file that a test gives; the rest is short and quick. */
 export interface StudyParts {
   readonly study?: string;
+  /** Flags that production has beside those of the reference unit. */
+  readonly unitFlags?: string;
+  /** Seconds of the server in one second; 50 if absent. */
+  readonly speed?: number;
   /** Words behind `nightsweep simulate`, e.g. `--sim-oom-above 3`. */
   readonly switches?: readonly string[];
   /** Words before `nightsweep`, e.g. a wrapper; the simulator's own command follows. */
@@ -41,7 +45,7 @@ export interface SimulatedStudy extends AsyncDisposable {
   json<T>(command: string, ...more: readonly string[]): Promise<T>;
 }
 
-/** A start takes 0.02 s of the clock, and no two launches differ by chance. */
+/** A start takes next to no time, and no two launches differ by chance. */
 const QUICK_SWITCHES = ['--sim-start-seconds', '2', '--sim-launch-noise', '0', '--sim-seed', '7'];
 
 const REFERENCE_UNIT = fileURLToPath(
@@ -69,9 +73,9 @@ export async function simulatedStudy(parts: StudyParts): Promise<SimulatedStudy>
   const [file, unit, database] = [at('study.yaml'), at('sglang.service'), at('night.sqlite')];
   const name = parts.study ?? 'night';
   await copyFile(REFERENCE_UNIT, unit);
-  // The copy differs from production in the port alone.
   const text = await readFile(unit, 'utf8');
-  await writeFile(unit, text.replace('--port 30000', `--port ${port}`));
+  const flags = `--port ${port}${parts.unitFlags === undefined ? '' : ` ${parts.unitFlags}`}`;
+  await writeFile(unit, text.replace('--port 30000', flags));
 
   const words = (command: string, more: readonly string[]) => [
     command,
@@ -105,15 +109,16 @@ export async function simulatedStudy(parts: StudyParts): Promise<SimulatedStudy>
 
 /** JSON is YAML. */
 function studyText(parts: StudyParts, study: string, port: number): string {
-  const { switches = [], wrapper = [], target = {}, workload = {}, measure = {}, ...rest } = parts;
-  const simulator = ['$nightsweep', 'simulate', '--speed', '100', ...QUICK_SWITCHES, ...switches];
+  const { unitFlags: _, speed = 50, switches = [], wrapper = [], ...sections } = parts;
+  const { target = {}, workload = {}, measure = {}, ...rest } = sections;
+  const simulator = ['$nightsweep', 'simulate', '--speed', `${speed}`, ...QUICK_SWITCHES];
   return JSON.stringify({
     profile: { 1: 0.5, 4: 0.5 },
     ...rest,
     study,
     target: {
       unit_file: 'sglang.service',
-      program: [...wrapper, ...simulator],
+      program: [...wrapper, ...simulator, ...switches],
       base_url: `http://127.0.0.1:${port}`,
       ...target,
     },
