@@ -1,6 +1,6 @@
 import { dunnettCritical } from '../metrics/dunnett.ts';
 import { mean } from '../metrics/statistics.ts';
-import { jumpsOf } from './drift.ts';
+import { isInside, type Jump, jumpsOf, PRIOR_NOISE } from './drift.ts';
 import type { LaunchScore } from './launch-scores.ts';
 import { isConfirmingRound } from './phases.ts';
 
@@ -62,9 +62,8 @@ export function confirmationOf(
 
   const arms = [reference, ...finalists.map(({ byRound }) => byRound)];
   const raw = residualVariance(arms, reference);
-  const voidRounds = jumpsOf(baseline.launches, raw)
-    .map(({ after }) => after.round)
-    .filter(isConfirmingRound);
+  const jumps = jumpsOf(baseline.launches, raw.degreesOfFreedom < FEW_DEGREES ? PRIOR_NOISE : raw);
+  const voidRounds = roundsInside(jumps, finalists);
   for (const round of voidRounds) for (const arm of arms) arm.delete(round);
   const clean = voidRounds.length === 0 ? raw : residualVariance(arms, reference);
   const noise = filledUp(clean, [baseline, ...finalists], baseline);
@@ -78,6 +77,18 @@ export function confirmationOf(
     ...noise,
     critical: dunnettCritical(finalists.length, noise.degreesOfFreedom, confidence),
   };
+}
+
+/** Rounds in which a finalist was launched between the two baseline launches of a jump. */
+function roundsInside(
+  jumps: readonly Jump[],
+  finalists: readonly Pick<LaunchedTrial, 'launches'>[],
+): readonly number[] {
+  const launches = finalists.flatMap((finalist) => finalist.launches);
+  const inside = launches.filter(({ launch, round }) => {
+    return isConfirmingRound(round) && isInside(launch, jumps);
+  });
+  return [...new Set(inside.map(({ round }) => round))];
 }
 
 /** Confirming log scores by round. */

@@ -5,8 +5,9 @@ import type { LaunchScore } from './launch-scores.ts';
 /**
  * How the machine changed while a study ran, seen by the baseline's launches.
  *
- * A random walk under noise between launches, fitted to the baseline's log scores; it counts only
- * when its likelihood beats "nothing changed" beyond chance (likelihood ratio at 5 %).
+ * A straight line or a random walk under the noise of launches, fitted to the baseline's log scores.
+ * The better of them is taken out as soon as it is likelier than "nothing changed" at the price of
+ * one parameter (Akaike); it is told of only beyond chance (`isSignificant`).
  */
 export interface Drift {
   readonly isSignificant: boolean;
@@ -19,8 +20,13 @@ export interface Drift {
 /** Variance of the walk per launch, as a multiple of the noise variance of one launch. */
 const WALK_RATIOS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1];
 
-/** 5 % point of the likelihood ratio with one parameter at the edge of its range. */
-const SIGNIFICANT_LOG_LIKELIHOOD = 2.71 / 2;
+/** Slope of a straight drift: prior deviation per launch, in noise deviations. Practically free. */
+const FREE_SLOPE = 1;
+
+/** Gain in log likelihood that is worth a parameter (Akaike). */
+const WORTHWHILE_LOG_LIKELIHOOD = 1;
+/** 5 % point of the likelihood ratio of a model with one more parameter, the better of two. */
+const SIGNIFICANT_LOG_LIKELIHOOD = 5.02 / 2;
 
 /** Below this nothing can be told from noise. */
 const FEWEST_LAUNCHES = 4;
@@ -33,14 +39,18 @@ export function driftOf(baseline: readonly LaunchScore[]): Drift {
   const centre = mean(baseline.map(({ logScore }) => logScore)) ?? 0;
   const values = baseline.map(({ logScore }) => logScore - centre);
   const at = baseline.map(({ launch }) => launch);
-  const still = fit(at, values, 0);
-  const walks = WALK_RATIOS.map((ratio) => fit(at, values, ratio));
-  const best = walks.reduce((a, b) => (b.logLikelihood > a.logLikelihood ? b : a));
-  if (best.logLikelihood - still.logLikelihood < SIGNIFICANT_LOG_LIKELIHOOD) return STEADY;
+  const still = fit(at, values, { walk: 0, slope: 0 });
+  const moving = [
+    fit(at, values, { walk: 0, slope: FREE_SLOPE }),
+    ...WALK_RATIOS.map((walk) => fit(at, values, { walk, slope: 0 })),
+  ];
+  const best = moving.reduce((a, b) => (b.logLikelihood > a.logLikelihood ? b : a));
+  const gain = best.logLikelihood - still.logLikelihood;
+  if (gain < WORTHWHILE_LOG_LIKELIHOOD) return STEADY;
   const levels = at.map(best.levelAt);
   const level = mean(levels) ?? 0;
   return {
-    isSignificant: true,
+    isSignificant: gain > SIGNIFICANT_LOG_LIKELIHOOD,
     offsetAt: (launch) => best.levelAt(launch) - level,
     rangeFraction: Math.expm1(Math.max(...levels) - Math.min(...levels)),
   };
@@ -51,14 +61,22 @@ interface WalkFit {
   readonly levelAt: (launch: number) => number;
 }
 
-/** Start of the walk is free: its prior variance, in noise variances. */
+/** Both in noise variances: of the walk per launch, of the slope per launch squared. */
+interface Movement {
+  readonly walk: number;
+  readonly slope: number;
+}
+
+/** Where the level starts is free: its prior variance, in noise variances. */
 const START_RATIO = 1e4;
 
-/** Fits level and noise with the scale profiled out: covariance `I + start + ratio min(t, t')`. */
-function fit(at: readonly number[], values: readonly number[], ratio: number): WalkFit {
+/** Fits level and noise with the scale profiled out: covariance `I + start + movement`. */
+function fit(at: readonly number[], values: readonly number[], { walk, slope }: Movement): WalkFit {
   const origin = at[0] ?? 0;
   const shared = (a: number, b: number) =>
-    START_RATIO + ratio * Math.max(0, Math.min(a, b) - origin);
+    START_RATIO +
+    walk * Math.max(0, Math.min(a, b) - origin) +
+    slope ** 2 * (a - origin) * (b - origin);
   const covariance: Matrix = at.map((a, i) =>
     Float64Array.from(at, (b, j) => shared(a, b) + (i === j ? 1 : 0)),
   );
@@ -88,16 +106,22 @@ export interface Jump {
 }
 
 /** A jump by chance, per pair of neighbouring launches. */
-const JUMP_RISK = 0.001;
+const JUMP_RISK = 0.003;
+
+/**
+ * What is known of the noise before anything is measured: launches differ by 1.5 % commonly (up to
+ * 6 %, field report C20); weighs as much as four launches of the study itself.
+ */
+export const PRIOR_NOISE = { variance: 0.02 ** 2, degreesOfFreedom: 4 } as const;
 
 /**
  * Pairs of neighbouring baseline launches that differ by more than the noise band: t test at
- * 0.1 % against the other neighbouring differences (each counts 2/3 of a degree, as neighbours
+ * 0.3 % against the other neighbouring differences (each counts 2/3 of a degree, as neighbours
  * share a launch) and against `known`, what is known of the noise from elsewhere.
  */
 export function jumpsOf(
   baseline: readonly LaunchScore[],
-  known: { readonly variance: number; readonly degreesOfFreedom: number } | undefined,
+  known: { readonly variance: number; readonly degreesOfFreedom: number },
 ): readonly Jump[] {
   const steps = baseline.slice(1).flatMap((after, i) => {
     const before = baseline[i];
@@ -106,12 +130,24 @@ export function jumpsOf(
   const squares = steps.reduce((total, { step }) => total + step ** 2 / 2, 0);
   return steps.flatMap(({ before, after, step }) => {
     const others = (2 / 3) * (steps.length - 1);
-    const degrees = others + (known?.degreesOfFreedom ?? 0);
-    if (degrees < 2) return [];
+    const degrees = others + known.degreesOfFreedom;
     const fromOthers = (squares - step ** 2 / 2) * (2 / 3);
-    const variance =
-      (fromOthers + (known?.variance ?? 0) * (known?.degreesOfFreedom ?? 0)) / degrees;
+    const variance = (fromOthers + known.variance * known.degreesOfFreedom) / degrees;
     const band = studentTQuantile(1 - JUMP_RISK / 2, degrees) * Math.sqrt(2 * variance);
     return Math.abs(step) > band ? { before, after, changeFraction: Math.expm1(step) } : [];
   });
+}
+
+/** Whether a launch lies between the two launches of a jump: what it shows belongs to neither level. */
+export function isInside(launch: number, jumps: readonly Jump[]): boolean {
+  return jumps.some(({ before, after }) => launch > before.launch && launch < after.launch);
+}
+
+/**
+ * Which stretch between jumps a launch belongs to, 0 for the first; undefined inside a jump, where
+ * it belongs to neither.
+ */
+export function eraOf(launch: number, jumps: readonly Jump[]): number | undefined {
+  if (isInside(launch, jumps)) return undefined;
+  return jumps.filter(({ after }) => after.launch <= launch).length;
 }

@@ -1,7 +1,7 @@
-import { studentTQuantile } from '../metrics/statistics.ts';
+import { mean, studentTQuantile } from '../metrics/statistics.ts';
 import { type Confirmation, confirmationOf, type LaunchedTrial } from './confirmation.ts';
-import { type Drift, driftOf } from './drift.ts';
-import { launchScores } from './launch-scores.ts';
+import { type Drift, driftOf, isInside, type Jump, jumpsOf, PRIOR_NOISE } from './drift.ts';
+import { type LaunchScore, launchScores } from './launch-scores.ts';
 import {
   type Estimate,
   type Evidence,
@@ -26,11 +26,15 @@ export interface Estimates {
   readonly evidence: Evidence;
   readonly confirmation: Confirmation | undefined;
   readonly drift: Drift;
-  of(trial: EstimatedTrial): Estimate | undefined;
+  readonly of: (trial: EstimatedTrial) => Estimate | undefined;
   /** Half width of the interval of `a - b`; undefined without a standard error. */
-  halfWidthOfDifference(a: Estimate, b: Estimate, confidence: number): number | undefined;
-  /** Smallest difference of `a` and `b` that is not a tie, over `candidates` candidates. */
-  tieWidth(a: Estimate, b: Estimate): number;
+  readonly halfWidthOfDifference: (
+    a: Estimate,
+    b: Estimate,
+    confidence: number,
+  ) => number | undefined;
+  /** Smallest difference of `a` and `b` that is not a tie. */
+  readonly tieWidth: (a: Estimate, b: Estimate) => number;
 }
 
 /**
@@ -59,7 +63,11 @@ export function estimatesOf(
   const tieConfidence = 1 - (1 - confidence) / candidates;
   const confirmation = confirmationOf(confirmable(kind, profile, trials), confidence);
   const baseline = trials.find(({ isBaseline }) => isBaseline);
-  const drift = driftOf(baseline === undefined ? [] : launchScores(kind, profile, baseline.cells));
+  const reference = baseline === undefined ? [] : launchScores(kind, profile, baseline.cells);
+  const drift = driftOf(reference);
+  const jumps = jumpsOf(reference, confirmation ?? PRIOR_NOISE);
+  const search = (cells: ReadonlyMap<number, Cell>) =>
+    meanAgainstDrift(launchScores(kind, profile, cells), drift, jumps);
   const base = baseline && noise.estimate(baseline.cells);
   if (confirmation === undefined || base === undefined) {
     return {
@@ -68,8 +76,9 @@ export function estimatesOf(
       drift,
       of: ({ cells, isBaseline }) => {
         const estimate = noise.estimate(cells);
-        if (estimate === undefined || isBaseline || !drift.isSignificant) return estimate;
-        return { ...estimate, logScore: estimate.logScore - offset(kind, profile, cells, drift) };
+        const against = isBaseline ? undefined : search(cells);
+        if (estimate === undefined || against === undefined) return estimate;
+        return { ...estimate, logScore: estimate.logScore - against.correction };
       },
       halfWidthOfDifference: (a, b, level) => halfWidth(ofDifference(a, b, noise.evidence), level),
       tieWidth: (a, b) => tieWidth(a, b, noise.evidence, tieConfidence),
@@ -103,9 +112,9 @@ export function estimatesOf(
       }
       const own = noise.estimate(cells);
       if (own === undefined) return undefined;
-      const launches = Math.max(1, launchScores(kind, profile, cells).length);
+      const { correction, launches } = search(cells);
       return {
-        logScore: own.logScore - offset(kind, profile, cells, drift),
+        logScore: own.logScore - correction,
         standardError: Math.sqrt(variance / launches),
         degreesOfFreedom,
         isReplicated: own.isReplicated,
@@ -117,17 +126,22 @@ export function estimatesOf(
   };
 }
 
-/** How far the machine had drifted, on average, when a trial was launched. */
-function offset(
-  kind: ScoreKind,
-  profile: Profile,
-  cells: ReadonlyMap<number, Cell>,
+/**
+ * What to take from a trial's log score so that it stands against the baseline at its own time:
+ * the drift at its launches, and the launches that lie inside a jump where there are others.
+ */
+function meanAgainstDrift(
+  launches: readonly LaunchScore[],
   drift: Drift,
-): number {
-  if (!drift.isSignificant) return 0;
-  const launches = launchScores(kind, profile, cells);
-  const total = launches.reduce((sum, { launch }) => sum + drift.offsetAt(launch), 0);
-  return launches.length === 0 ? 0 : total / launches.length;
+  jumps: readonly Jump[],
+): { readonly correction: number; readonly launches: number } {
+  const outside = launches.filter(({ launch }) => !isInside(launch, jumps));
+  const used = outside.length > 0 ? outside : launches;
+  if (used.length === 0) return { correction: 0, launches: 1 };
+  const meanOf = (values: readonly number[]) => mean(values) ?? 0;
+  const all = meanOf(launches.map(({ logScore }) => logScore));
+  const against = meanOf(used.map(({ launch, logScore }) => logScore - drift.offsetAt(launch)));
+  return { correction: all - against, launches: used.length };
 }
 
 function confirmable(

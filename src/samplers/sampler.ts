@@ -5,6 +5,20 @@ import type { SearchSpace } from '../search-space/space.ts';
 export interface FinishedTrial {
   readonly assignment: Assignment;
   readonly state: 'completed' | 'partial' | 'infeasible' | 'failed' | 'skipped';
+  /** What its launches say; absent or empty where none was measured at the whole profile. */
+  readonly launches?: readonly FinishedLaunch[];
+  /** Seconds of one launch of it, from start to stop; absent where it is not known. */
+  readonly seconds?: number;
+}
+
+/** One launch of a finished trial. */
+export interface FinishedLaunch {
+  /** Place in the order of all launches, so that a slow change of the machine can be told. */
+  readonly at: number;
+  /** Stretch between jumps of the machine that it belongs to (`eraOf`); default 0. */
+  readonly era?: number;
+  /** Natural logarithm of the score, on a scale that all trials of the study share. */
+  readonly logScore: number;
 }
 
 /**
