@@ -11,7 +11,7 @@ import type { SshConnection } from './ssh-connect.ts';
 import { errorMessage, HostUnreachableError } from './ssh-errors.ts';
 import * as files from './ssh-files.ts';
 import type { AskPassphrase } from './ssh-identities.ts';
-import { SshLink } from './ssh-link.ts';
+import { ChannelLostError, SshLink } from './ssh-link.ts';
 
 export interface SshHostOptions {
   /** Another ssh configuration file than the user's. */
@@ -207,10 +207,12 @@ class Ssh2Host implements SshHost {
   }
 
   async #execute(line: string, request: CommandRequest): Promise<CommandResult | 'lost'> {
-    return this.#link.withChannel(
-      async (client) => exec(client, line),
-      async (channel) => followCommand(channel, request, () => this.#clock.nowMs()),
-    );
+    return this.#link
+      .withChannel(
+        async (client) => exec(client, line),
+        async (channel) => followCommand(channel, request, () => this.#clock.nowMs()),
+      )
+      .catch(lostIfChannelWas);
   }
 
   /** Waits for the link where it broke, ends what carries the marker, throws if that is in vain. */
@@ -240,13 +242,15 @@ class Ssh2Host implements SshHost {
   /** Runs file operations, from their start again when the link breaks in the middle. */
   async #transfer<T>(operate: (sftp: SFTPWrapper) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
-      const outcome = await this.#link.withChannel(files.openSftp, async (sftp, connection) => {
-        try {
-          return { done: await unlessLost(operate(sftp), connection) };
-        } finally {
-          sftp.end();
-        }
-      });
+      const outcome = await this.#link
+        .withChannel(files.openSftp, async (sftp, connection) => {
+          try {
+            return { done: await unlessLost(operate(sftp), connection) };
+          } finally {
+            sftp.end();
+          }
+        })
+        .catch((error: unknown) => ({ done: lostIfChannelWas(error) }));
       if (outcome.done !== LOST) return outcome.done;
       if (attempt >= TRANSFER_ATTEMPTS) {
         throw new HostUnreachableError(`the link to ${this.name} broke during each copy`);
@@ -256,6 +260,12 @@ class Ssh2Host implements SshHost {
 }
 
 const LOST = 'lost';
+
+/** A connection that ends while a channel opens is a broken link like any other. */
+function lostIfChannelWas(error: unknown): typeof LOST {
+  if (error instanceof ChannelLostError) return LOST;
+  throw error;
+}
 
 /** SFTP calls never end when the connection breaks under them. */
 async function unlessLost<T>(

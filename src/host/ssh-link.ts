@@ -24,6 +24,10 @@ const MAX_CHANNELS = 4;
 const FIRST_WAIT_MS = 300;
 const LONGEST_WAIT_MS = 15_000;
 const REFUSALS_ALLOWED = 20;
+const LOSS_NEWS_MS = 20;
+
+/** The connection ended while a channel was being opened: what was asked may have begun or not. */
+export class ChannelLostError extends Error {}
 
 /**
  * One connection, made when needed, kept, and made again when it broke.
@@ -73,6 +77,7 @@ export class SshLink {
         try {
           channel = await open(connection.client);
         } catch (error) {
+          if (await this.#isLost(connection)) throw new ChannelLostError();
           const unused = isChannelRefusal(error) || isNotConnected(error);
           if (!unused || refusals >= REFUSALS_ALLOWED) throw error;
           this.#yieldTo(connection, error);
@@ -88,6 +93,12 @@ export class SshLink {
   end(): void {
     this.#ended = true;
     this.#connection?.end();
+  }
+
+  /** An open channel's error comes a moment before the news that its connection has ended. */
+  async #isLost(connection: SshConnection): Promise<boolean> {
+    await Promise.race([connection.closed, this.#options.clock.sleep(LOSS_NEWS_MS)]);
+    return !connection.isOpen();
   }
 
   /** After a refusal: fewer channels from now on, or a new connection if ours was the only one. */

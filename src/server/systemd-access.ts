@@ -31,6 +31,8 @@ export interface SystemdPaths {
   /** Uptime in seconds at which the lease ends. */
   readonly lease: string;
   readonly guard: string;
+  /** There while a restore is under way: production must be started anew, whatever else is done. */
+  readonly restoring: string;
   /** Written by whoever restored production last. */
   readonly restored: string;
 }
@@ -90,6 +92,7 @@ function pathsOf(unit: string, userId: number | undefined): SystemdPaths {
     lock: `${state}/lock.json`,
     lease: `${state}/lease`,
     guard: `${state}/guard.sh`,
+    restoring: `${state}/restoring`,
     restored: `${state}/restored`,
   };
 }

@@ -22,9 +22,12 @@ export function guardScript(
   const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
   const control = userId === undefined ? 'systemctl' : 'systemctl --user';
   const unit = quoted(access.unit);
+  const began = quoted(paths.restoring);
   const comeBack = journal.wasActive
-    ? `${control} restart ${unit} && ${control} is-active --quiet ${unit}`
-    : `${control} stop ${unit}`;
+    ? `if [ -e ${began} ] || ! ${control} is-active --quiet ${unit}; then
+  ${control} restart ${unit} && ${control} is-active --quiet ${unit} || exit 1
+fi`
+    : `${control} stop ${unit} || exit 1`;
   return `#!/bin/sh
 # Written by nightsweep. Restores ${access.unit} when the tuner's lease has run out.
 now=$(cut -d. -f1 /proc/uptime)
@@ -33,13 +36,15 @@ end=$(cat ${quoted(paths.lease)} 2>/dev/null)
 
 rm -f ${quoted(paths.lock)}
 ${control} stop ${quoted(`${loadUnit(access)}.service`)} 2>/dev/null
+# Production is restarted only if a trial may be running; a failed attempt must not forget that.
+[ -e ${quoted(paths.dropIn)} ] && : >${began}
 rm -f ${quoted(paths.dropIn)} ${quoted(paths.environment)}
 rmdir ${quoted(paths.dropIn.slice(0, paths.dropIn.lastIndexOf('/')))} 2>/dev/null
 ${control} daemon-reload || exit 1
 ${control} reset-failed ${unit} 2>/dev/null
-{ ${comeBack}; } || exit 1
+${comeBack}
 date -u +'lease %Y-%m-%dT%H:%M:%SZ' >${quoted(paths.restored)}
-rm -f ${quoted(paths.journal)} ${quoted(paths.lease)} ${quoted(paths.guard)}
+rm -f ${quoted(paths.journal)} ${quoted(paths.lease)} ${quoted(paths.guard)} ${began}
 ${control} stop ${quoted(`${timerUnit}.timer`)}
 `;
 }

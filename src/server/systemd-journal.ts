@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { UserError } from '../errors.ts';
-import { removeFiles, type SystemdAccess } from './systemd-access.ts';
+import type { SystemdAccess } from './systemd-access.ts';
 import {
   readUnitFiles,
   sha256,
@@ -87,10 +87,6 @@ export async function writeJournal(access: SystemdAccess, journal: SystemdJourna
 export async function readJournal(access: SystemdAccess): Promise<SystemdJournal | undefined> {
   const text = await access.root.readText(access.paths.journal);
   return text === undefined ? undefined : parseJournal(text, access.paths.journal);
-}
-
-export async function removeJournal(access: SystemdAccess): Promise<void> {
-  await removeFiles(access, access.paths.journal);
 }
 
 /**

@@ -1,5 +1,8 @@
+import { lastEntry } from '../service-file/merge.ts';
+import { expandSpecifiers, nameSpecifiers } from '../service-file/specifiers.ts';
+import { parseUnitText } from '../service-file/unit-text.ts';
 import { type SystemdAccess, systemdWords } from './systemd-access.ts';
-import type { UnitState } from './systemd-unit-state.ts';
+import { readUnitFiles, type UnitState } from './systemd-unit-state.ts';
 
 /** Reads what a launch printed, piece by piece. */
 export interface LogReader {
@@ -16,11 +19,14 @@ const PIECE_BYTES = 4 * 1024 * 1024;
  * from the journal. Call before the start: files are read from their present end on.
  */
 export async function openLog(access: SystemdAccess, state: UnitState): Promise<LogFactory> {
-  const file = /^(?:append|truncate|file):(?<path>\/.*)$/.exec(state.standardOutput)?.groups?.[
-    'path'
-  ];
+  const files = await readUnitFiles(access, state);
+  // "systemctl show" tells "append" without the path (systemd 252), so the unit is read.
+  const units = files.map(({ text, path }) => parseUnitText(text, path));
+  const written = lastEntry(units, 'StandardOutput')?.entry.value ?? '';
+  const output = expandSpecifiers(written, nameSpecifiers(access.unit)).text;
+  const file = /^(?:append|truncate|file):(?<path>\/.*)$/.exec(output)?.groups?.['path'];
   if (file === undefined) return (invocationId) => new JournalLog(access, invocationId);
-  const grows = state.standardOutput.startsWith('append:');
+  const grows = output.startsWith('append:');
   const offset = grows ? await fileSize(access, file) : 0;
   return () => new FileLog(access, file, offset);
 }

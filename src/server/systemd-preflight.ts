@@ -18,6 +18,7 @@ export interface PreflightCheck {
 }
 
 const COMMAND_LIMIT_MS = 30_000;
+const RUNTIME_ROOM_KIB = 32 * 1024;
 
 /**
  * Checks everything about the unit and our rights that can be checked without changing it. Only
@@ -31,11 +32,12 @@ export async function preflightSystemd(
   const state = await showUnit(access);
   const unit = await unitChecks(access, state);
   const programs = await programCheck(access);
+  const room = await roomCheck(access);
   const user = access.userId === undefined ? [] : [await lingerCheck(access, access.userId)];
-  if ([...unit, programs, ...user].some((check) => check.state === 'failed')) {
-    return [...unit, programs, ...user];
+  if ([...unit, programs, room, ...user].some((check) => check.state === 'failed')) {
+    return [...unit, programs, room, ...user];
   }
-  return [...unit, programs, ...user, ...(await rightsChecks(access, leaseSeconds))];
+  return [...unit, programs, room, ...user, ...(await rightsChecks(access, leaseSeconds))];
 }
 
 async function unitChecks(access: SystemdAccess, state: UnitState): Promise<PreflightCheck[]> {
@@ -124,6 +126,25 @@ function bootCheck({ unit }: SystemdAccess, state: UnitState): PreflightCheck {
   };
 }
 
+/** systemd refuses daemon-reload with less than 16 MiB free there, and without it nothing comes back. */
+async function roomCheck({ host, paths }: SystemdAccess): Promise<PreflightCheck> {
+  const folder = paths.state.slice(0, paths.state.indexOf('/nightsweep/'));
+  const result = await host.run({
+    argv: ['df', '-Pk', '--', folder],
+    timeoutMs: COMMAND_LIMIT_MS,
+    repeatable: true,
+  });
+  const freeKib = Number(result.stdout.trim().split('\n').at(-1)?.split(/\s+/)[3]);
+  const found = `${folder} has ${Math.round(freeKib / 1024)} MiB free`;
+  if (freeKib >= RUNTIME_ROOM_KIB) return { name: 'room', state: 'passed', found };
+  return {
+    name: 'room',
+    state: 'failed',
+    found,
+    hint: `At least ${RUNTIME_ROOM_KIB / 1024} MiB are needed: look for what fills it with du -x ${folder}`,
+  };
+}
+
 async function programCheck({ host }: SystemdAccess): Promise<PreflightCheck> {
   const programs = ['timeout', 'sha256sum', 'base64', 'grep', 'cut'];
   const { stdout } = await host.run({
@@ -183,11 +204,12 @@ export function neededCommands(access: SystemdAccess, leaseSeconds: number): Nee
   const other = [
     ...writeCommands(paths.guard, 0o700),
     ['rm', '-f', '--', paths.dropIn, paths.environment],
-    ['rm', '-f', '--', paths.journal, paths.restored, paths.lock],
+    ['rm', '-f', '--', paths.journal, paths.restored, paths.restoring],
     ['rm', '-f', '--', paths.guard, paths.lease],
     ...[paths.journal, paths.dropIn, paths.lease].map((path) => ['cat', '--', path]),
     ['cat', '--', '/proc/1/environ'],
     ...writeCommands(claimPath(access)),
+    ...writeCommands(paths.restoring),
     placeWords(access),
     ['rm', '-f', '--', claimPath(access)],
     ['rm', '-f', '--', paths.lock],

@@ -19,6 +19,8 @@ export interface RestoreOptions {
   readonly clock: Clock;
   /** Proves that production serves (a real completion); throws when it does not. */
   readonly proveServing?: (() => Promise<void>) | undefined;
+  /** For a sweep that goes on: the unit stays locked. */
+  readonly keepLock?: boolean;
 }
 
 /** What a restore did and found. */
@@ -63,7 +65,7 @@ export async function restoreProduction(
       problems.push(`it does not serve: ${error instanceof Error ? error.message : String(error)}`);
     });
   }
-  if (problems.length === 0) await forget(access, steps);
+  if (problems.length === 0) await forget(access, options.keepLock ?? false, steps);
   return { steps, edits, problems, earlier };
 }
 
@@ -87,13 +89,17 @@ async function stopLoadGenerator(access: SystemdAccess, steps: string[]): Promis
   steps.push('stopped the load generator');
 }
 
-/** Whether systemd had or has our drop-in in force, so that the process must be started anew. */
+/**
+ * Whether a trial may be running, so that production must be started anew. A marker says so before
+ * the drop-in goes, as a restore may die between the two and the timer's script finish it.
+ */
 async function removeDropIn(access: SystemdAccess, steps: string[]): Promise<boolean> {
   const { paths } = access;
   const state = await showUnit(access);
   const isThere = (await access.root.readText(paths.dropIn)) !== undefined;
   const isInForce = state.dropInPaths.includes(paths.dropIn);
-  if (!isThere && !isInForce) return false;
+  if (!isThere && !isInForce) return (await access.host.readText(paths.restoring)) !== undefined;
+  await access.root.writeText(paths.restoring, '');
   await removeFiles(access, paths.dropIn, paths.environment);
   await mustSystemctl(access, 'daemon-reload');
   steps.push(`removed ${paths.dropIn}`);
@@ -176,9 +182,11 @@ async function differences(
 }
 
 /** Timer, lock and journal: what keeps others from the unit, and would restore it again. */
-async function forget(access: SystemdAccess, steps: string[]): Promise<void> {
-  const owner = await lockOwner(access);
+async function forget(access: SystemdAccess, keepLock: boolean, steps: string[]): Promise<void> {
   await disarmGuard(access);
-  await removeFiles(access, access.paths.journal, access.paths.restored, access.paths.lock);
-  if (owner !== undefined) steps.push(`released the lock of ${owner.who}`);
+  await removeFiles(access, access.paths.journal, access.paths.restored, access.paths.restoring);
+  const owner = keepLock ? undefined : await lockOwner(access);
+  if (owner === undefined) return;
+  await removeFiles(access, access.paths.lock);
+  steps.push(`released the lock of ${owner.who}`);
 }

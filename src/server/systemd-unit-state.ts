@@ -29,7 +29,6 @@ export interface UnitState {
   readonly hasJob: boolean;
   /** Unit files were edited since systemd last read them. */
   readonly needsReload: boolean;
-  readonly standardOutput: string;
 }
 
 const PROPERTIES = [
@@ -49,7 +48,6 @@ const PROPERTIES = [
   'ExecMainStatus',
   'Job',
   'NeedDaemonReload',
-  'StandardOutput',
 ];
 
 const COMMAND_LIMIT_MS = 30_000;
@@ -80,7 +78,6 @@ export function parseShow(text: string): UnitState {
     endedStatus: Number(of('ExecMainStatus')) || 0,
     hasJob: !['', '0'].includes(of('Job')),
     needsReload: of('NeedDaemonReload') === 'yes',
-    standardOutput: of('StandardOutput'),
   };
 }
 

@@ -19,6 +19,7 @@ const PATHS = {
   lease: '',
   guard: '',
   restored: '',
+  restoring: '',
 };
 
 test('a trial drop-in resets the command, keeps systemd from restarting it, and holds no value', () => {
@@ -92,15 +93,13 @@ test.each([
 });
 
 test('a property with an equals sign in its value is read whole, an absent one is empty', () => {
-  const state = parseShow(
-    'StandardOutput=append:/a=b\nDropInPaths=/a /b\nJob=0\nNeedDaemonReload=yes\n',
-  );
+  const state = parseShow('FragmentPath=/a=b\nDropInPaths=/a /b\nJob=0\nNeedDaemonReload=yes\n');
   expect(state).toMatchObject({
-    standardOutput: 'append:/a=b',
+    fragmentPath: '/a=b',
     dropInPaths: ['/a', '/b'],
     hasJob: false,
     needsReload: true,
-    fragmentPath: '',
+    unitFileState: '',
     mainPid: 0,
   });
 });

@@ -1,0 +1,93 @@
+import type { Clock } from '../clock.ts';
+import { UserError } from '../errors.ts';
+import type { SystemdAccess } from './systemd-access.ts';
+import type { ProductionCommand } from './systemd-drop-in.ts';
+import { describeProduction, type SystemdJournal, writeJournal } from './systemd-journal.ts';
+import { armLease, type Lease } from './systemd-lease.ts';
+import { takeLock, thisTuner } from './systemd-lock.ts';
+import { type RestoreReport, requireRestored, restoreProduction } from './systemd-restore.ts';
+import type { SystemdStopLimits } from './systemd-stop.ts';
+import { SystemdTarget } from './systemd-target.ts';
+
+export interface HoldOptions {
+  readonly study: string;
+  readonly production: ProductionCommand;
+  readonly leaseSeconds: number;
+  readonly clock: Clock;
+  /** Take the unit from an owner who may still be alive. */
+  readonly takeOver?: boolean;
+  readonly stopLimits?: SystemdStopLimits;
+  /** Gets the journal before anything is changed, to keep it in the study's database. */
+  readonly keepJournal?: (journal: SystemdJournal) => void;
+}
+
+/** A unit that a sweep holds: locked, its production described, the restore timer armed. */
+export interface HeldUnit {
+  readonly target: SystemdTarget;
+  readonly journal: SystemdJournal;
+  /** Call `enterPhase` at each phase; renewed in the background until `giveBack`. */
+  readonly lease: Lease;
+  /** What an interrupted sweep had left behind and was put right first; empty mostly. */
+  readonly mended: readonly string[];
+  /**
+   * Restores production, proves it, and releases timer and lock. Throws UserError when production
+   * is not as before: then timer, lock and journal stay.
+   */
+  giveBack(proveServing?: () => Promise<void>): Promise<RestoreReport>;
+}
+
+/**
+ * Takes the unit for a sweep: lock, restore of what an interrupted sweep left, description of
+ * production, timer, journal. Nothing of the unit itself changes; from here on it comes back
+ * whatever dies.
+ *
+ * The timer is armed before the journal is written: a journal without a timer would promise a
+ * restore that nobody does.
+ */
+export async function holdUnit(access: SystemdAccess, options: HoldOptions): Promise<HeldUnit> {
+  const { study, clock } = options;
+  const owner = await thisTuner(study, clock.wallMs());
+  await takeLock(access, owner, { takeOver: options.takeOver ?? false, nowMs: clock.wallMs() });
+  const left = await restoreProduction(access, { clock, keepLock: true });
+  requireRestored(access, left);
+  const journal = await describeProduction(access, study, clock.wallMs());
+  options.keepJournal?.(journal);
+  const lease = await armLease(access, journal, { leaseSeconds: options.leaseSeconds, clock });
+  await writeJournal(access, journal);
+  lease.hold();
+  const target = new SystemdTarget({
+    access,
+    production: options.production,
+    journal,
+    owner,
+    clock,
+    ...(options.stopLimits === undefined ? {} : { stopLimits: options.stopLimits }),
+  });
+  return {
+    target,
+    journal,
+    lease,
+    mended: left.steps,
+    giveBack: async (proveServing) => {
+      try {
+        const report = await restoreProduction(access, { journal, clock, proveServing });
+        requireRestored(access, report);
+        return report;
+      } finally {
+        // Held until here, so that a long restore does not meet the timer's own; after a failed
+        // one the timer must be free to try.
+        await lease.release();
+      }
+    },
+  };
+}
+
+/** Throws UserError with every failed check; warnings pass. */
+export function requirePassed(
+  checks: readonly { readonly state: string; readonly found: string; readonly hint?: string }[],
+): void {
+  const failed = checks.filter(({ state }) => state === 'failed');
+  const [first] = failed;
+  if (first === undefined) return;
+  throw new UserError(failed.map(({ found }) => found).join('\n'), { hint: first.hint });
+}
