@@ -123,9 +123,13 @@ export function pointMarks(facts: MarkFacts): readonly Mark[] {
 export function serverBound(facts: {
   readonly concurrency: number;
   readonly decodingConcurrency: number | null;
+  /** As the server reports it, where it does. */
+  readonly runningLimit?: number | null;
 }): Mark | undefined {
-  const { concurrency, decodingConcurrency: decoding } = facts;
+  const { concurrency, decodingConcurrency: decoding, runningLimit = null } = facts;
   if (decoding === null) return undefined;
+  // A limit above the concurrency holds nothing back: the rest is reading its prompts.
+  if (runningLimit !== null && concurrency <= runningLimit) return undefined;
   // At one or two in flight the prompt phase alone takes a request out of decoding.
   const bound = decoding < DECODING_FRACTION * concurrency && concurrency - decoding > 1;
   return mark(bound, () => ({
