@@ -1,8 +1,12 @@
 import { Command } from '@commander-js/extra-typings';
 import { benchCommand } from './bench.ts';
+import { compareCommand } from './compare.ts';
 import type { CliContext } from './context.ts';
+import { explainCommand } from './explain.ts';
 import { exportCommand } from './export.ts';
+import { flagsCommand } from './flags.ts';
 import { importCommand } from './import.ts';
+import { initCommand } from './init.ts';
 import { planCommand } from './plan.ts';
 import { profileCommand } from './profile.ts';
 import { rankCommand } from './rank.ts';
@@ -26,10 +30,12 @@ Exit codes:
 
 /** Every command in one place. */
 const commands = [
+  initCommand,
+  profileCommand,
   sweepCommand,
   planCommand,
-  profileCommand,
   rankCommand,
+  compareCommand,
   recommendCommand,
   reportCommand,
   benchCommand,
@@ -37,6 +43,8 @@ const commands = [
   importCommand,
   exportCommand,
   statusCommand,
+  explainCommand,
+  flagsCommand,
 ] as const;
 
 /** The command line; errors of its use are thrown as CommanderError after being printed. */
