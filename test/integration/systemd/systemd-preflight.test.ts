@@ -3,6 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { openSshHost } from '../../../src/host/ssh-host.ts';
 import { openSystemd, type SystemdAccess } from '../../../src/server/systemd-access.ts';
+import { holdUnit } from '../../../src/server/systemd-hold.ts';
 import { describeProduction, writeJournal } from '../../../src/server/systemd-journal.ts';
 import { armLease } from '../../../src/server/systemd-lease.ts';
 import { takeLock, thisTuner } from '../../../src/server/systemd-lock.ts';
@@ -175,5 +176,23 @@ describeContainer('preflight of a systemd target', () => {
     await expect.poll(() => server.logTail(3).join(), { timeout: 10_000 }).toContain('--trial');
     expect((await server.stop()).clean).toBe(true);
     expect(await restoreProduction(access, { clock: systemClock })).toMatchObject({ problems: [] });
+    // And by itself, when nobody renews.
+    const { target: again } = await holdUnit(access, {
+      study: 'test',
+      production: { environment: {} },
+      leaseSeconds: 3,
+      clock: systemClock,
+    }).then(async (held) => {
+      await held.lease.release();
+      return held;
+    });
+    await again.start(box.request({ argv, environment: {} }));
+    await expect
+      .poll(
+        () => box.box.inside('sh', '-c', 'ls /run/user/1500/systemd/user/*.d 2>/dev/null || true'),
+        { timeout: 25_000 },
+      )
+      .toBe('');
+    await expect.poll(box.answer, { timeout: 10_000 }).toMatch(/fetch failed/);
   });
 });
