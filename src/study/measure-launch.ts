@@ -1,11 +1,11 @@
 import _ from 'lodash';
 import type { Clock } from '../clock.ts';
-import { UserError } from '../errors.ts';
 import type { RunningServer } from '../server/target.ts';
 import type { EffectiveConfiguration } from '../sglang/effective-configuration.ts';
 import type { FailureCause } from '../sglang/failure-causes.ts';
 import type { MeasurementKey } from '../storage/study-store.ts';
 import { deathOf, environmentFailure } from './launch-failure.ts';
+import { isNetworkFailure } from './network-failure.ts';
 import type { LaunchDeps, LaunchJob } from './run-launch.ts';
 import { withServerMarks } from './server-marks.ts';
 import type { PointResult, ServerFacts } from './services.ts';
@@ -67,15 +67,8 @@ async function measureKey(
     const identity = server.servingIdentity?.();
     const point = await measurePoint(key, launched, either);
     launched.signal.throwIfAborted();
-    if (identity !== undefined && server.servingIdentity?.() !== identity) {
-      const failure =
-        (await deathOf(server, point?.why, deps.clock)) ?? restarted(server, deps.clock.nowMs());
-      return { state: 'crashed', concurrency, failure };
-    }
-    if (point?.usable !== true || endedInFailure(point)) {
-      const failure = await deathOf(server, point?.why, deps.clock);
-      if (failure !== undefined) return { state: 'crashed', concurrency, failure };
-    }
+    const failure = await failureDuring(point, identity, launched);
+    if (failure !== undefined) return { state: 'crashed', concurrency, failure };
     const foreign =
       point === undefined ? undefined : await foreignRequests(point, launched, either);
     if (foreign !== undefined) {
@@ -94,6 +87,19 @@ async function measureKey(
     const why = point?.why ?? 'unreachable';
     return { state: 'limit', concurrency, why, measurementKept: kept };
   }
+}
+
+/** What happened to the server during a point, if anything did. */
+async function failureDuring(
+  point: PointResult | undefined,
+  identity: string | undefined,
+  { server, deps: { clock } }: Launched,
+): Promise<FailureCause | undefined> {
+  const isOther = () => identity !== undefined && server.servingIdentity?.() !== identity;
+  if (point?.usable === true && !endedInFailure(point) && !isOther()) return undefined;
+  const death = await deathOf(server, point?.why, clock);
+  // One that was restarted is away for a moment: by now it is back.
+  return death ?? (isOther() ? restarted(server, clock.nowMs()) : undefined);
 }
 
 function restarted(server: RunningServer, nowMs: number): FailureCause {
@@ -172,8 +178,7 @@ async function measurePoint(
       },
     });
   } catch (error) {
-    // UserError: nothing accepts a connection any more.
-    if (signal.aborted || error instanceof UserError) return undefined;
+    if (signal.aborted || isNetworkFailure(error)) return undefined;
     throw error;
   }
 }

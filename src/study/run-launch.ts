@@ -7,8 +7,9 @@ import type { FailureCause } from '../sglang/failure-causes.ts';
 import { startupProgress } from '../sglang/startup-stage.ts';
 import type { MeasurementKey, StoredTrial, StudyStore } from '../storage/study-store.ts';
 import type { StudyEvent } from './events.ts';
-import { failureOf, LOG_SEARCH_LINES } from './launch-failure.ts';
+import { deathOf, failureOf, LOG_SEARCH_LINES } from './launch-failure.ts';
 import { type MeasuringOutcome, measureLaunch } from './measure-launch.ts';
+import { isNetworkFailure } from './network-failure.ts';
 import type { Measurer, ServerFacts, ServerProbe } from './services.ts';
 import { startLimits } from './start-limits.ts';
 
@@ -137,7 +138,12 @@ async function useServer(
     const failure = failureOf(server, 'start', readiness.why);
     return { state: 'not-ready', why: readiness.why, failure };
   }
-  const facts = await probe.facts(signal);
+  const facts = await factsOf(probe, signal);
+  if (facts === undefined) {
+    // It answered a completion a moment ago: it died of that, or dies now (field report B9).
+    const failure = (await deathOf(server, undefined, clock)) ?? failureOf(server, 'start');
+    return { state: 'not-ready', why: 'completion-failed', failure };
+  }
   emit({ type: 'ready', trial: job.trial.number, seconds: readiness.seconds * facts.timeScale });
   const effective = job.onReady(facts, server);
   store.launchReady(launchId, {
@@ -147,6 +153,17 @@ async function useServer(
   });
   await job.beforeMeasuring?.(facts, signal);
   return measureLaunch({ server, facts, effective, launchId, job, deps, signal });
+}
+
+/** Undefined when the server does not answer. */
+async function factsOf(probe: ServerProbe, signal: AbortSignal): Promise<ServerFacts | undefined> {
+  try {
+    return await probe.facts(signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isNetworkFailure(error)) return undefined;
+    throw error;
+  }
 }
 
 function endLaunch(
