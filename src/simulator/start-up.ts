@@ -36,11 +36,13 @@ export class StartUp {
 
   /** Spends a stage's time; stalls, exits or runs out of memory there when a switch says so. */
   async #spend(stage: Stage, share = SHARE[stage]): Promise<void> {
-    const { stallAt, exitAt, oomAt } = this.#launch.switches;
+    const { stallAt, exitAt, oomAt, portTakenAt, diskFullAt } = this.#launch.switches;
     await this.#clock.sleep(share * this.#startMs, this.#signal);
     if (stallAt === stage) await this.#clock.sleep(2 ** 30, this.#signal);
     if (exitAt === stage) throw new SimulatedExitError(stage);
     if (oomAt === stage) throw outOfMemory();
+    if (portTakenAt === stage) throw systemError('[Errno 98] Address already in use', 'bind');
+    if (diskFullAt === stage) throw systemError('[Errno 28] No space left on device', 'write');
   }
 
   /** Main process: arguments. */
@@ -80,7 +82,7 @@ export class StartUp {
     for (let i = 1; i < shards; i += 1) {
       await this.#clock.sleep((SHARE.load * this.#startMs) / shards, this.#signal);
       this.#log.raw(
-        `Loading safetensors checkpoint shards: ${Math.round((100 * i) / shards)}% Completed | ${i}/${shards}`,
+        `Loading safetensors checkpoint shards: ${Math.round((100 * i) / shards)}% Completed | ${i}/${shards} [00:0${i}<00:0${shards - i},  1.21it/s]`,
       );
     }
     await this.#spend('load', SHARE.load / shards);
@@ -161,6 +163,16 @@ export function outOfMemory(): PythonError {
       source: 'return self.model.forward(',
     },
   );
+}
+
+/** An error of the operating system, for switches that ask for it. */
+function systemError(message: string, call: string): PythonError {
+  return new PythonError('OSError', message, {
+    file: 'srt/utils/network.py',
+    line: 118,
+    name: call,
+    source: `sock.${call}(`,
+  });
 }
 
 /** A value as Python prints it. */

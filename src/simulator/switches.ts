@@ -19,6 +19,8 @@ export interface Switches {
   readonly exitAt: Stage | undefined;
   readonly exitCode: number | 'SIGKILL';
   readonly oomAt: Stage | undefined;
+  readonly portTakenAt: Stage | undefined;
+  readonly diskFullAt: Stage | undefined;
   readonly oomAtRequest: number | undefined;
   readonly oomAbove: number | undefined;
   readonly exitAtRequest: number | undefined;
@@ -78,6 +80,16 @@ export const SWITCH_HELP: readonly SwitchHelp[] = [
     text: 'code of simulated exits: 0 to 255 or SIGKILL (default 1)',
   },
   { name: 'sim-oom-at', value: 'STAGE', text: 'CUDA out of memory at this stage of the start' },
+  {
+    name: 'sim-port-taken-at',
+    value: 'STAGE',
+    text: 'an internal port is in use at this stage of the start',
+  },
+  {
+    name: 'sim-disk-full-at',
+    value: 'STAGE',
+    text: 'no space is left on the disk at this stage of the start',
+  },
   {
     name: 'sim-oom-at-request',
     value: 'N',
@@ -200,6 +212,8 @@ export function readSwitches(raw: Raw): Switches {
     exitAt: readStage(raw, 'sim-exit-at'),
     exitCode: readExitCode(raw),
     oomAt: readStage(raw, 'sim-oom-at'),
+    portTakenAt: readStage(raw, 'sim-port-taken-at'),
+    diskFullAt: readStage(raw, 'sim-disk-full-at'),
     oomAtRequest: count('sim-oom-at-request'),
     oomAbove: count('sim-oom-above'),
     exitAtRequest: count('sim-exit-at-request'),
