@@ -31,10 +31,21 @@ export class SseScanner {
     for (;;) {
       const end = chunk.indexOf(LF, from);
       if (end === -1) break;
-      this.#line(this.#complete(chunk.subarray(from, end)));
+      if (this.#partial.length === 0 && !this.#atStart) this.#wholeLine(chunk, from, end);
+      else this.#line(this.#complete(chunk.subarray(from, end)));
       from = end + 1;
     }
     if (from < chunk.length) this.#partial.push(chunk.subarray(from));
+  }
+
+  /** The common case without copies: an empty line, or a `data: ` line that is an event's first. */
+  #wholeLine(chunk: Buffer, from: number, end: number): void {
+    const to = chunk[end - 1] === CR && end > from ? end - 1 : end;
+    if (to === from) this.#dispatch();
+    else if (this.#data === undefined && startsData(chunk, from, to)) {
+      const value = from + DATA.length + 1;
+      this.#data = chunk.subarray(chunk[value] === SPACE && value < to ? value + 1 : value, to);
+    } else this.#line(chunk.subarray(from, to));
   }
 
   /** Ends the stream: an unfinished last line and event count. */
@@ -70,6 +81,18 @@ export class SseScanner {
     this.#data = undefined;
     if (data !== undefined) this.#onEvent(data);
   }
+}
+
+/** `data:` between the two positions. Byte by byte: a call into native code costs more than this. */
+function startsData(chunk: Buffer, from: number, to: number): boolean {
+  return (
+    to - from > DATA.length &&
+    chunk[from] === DATA[0] &&
+    chunk[from + 1] === DATA[1] &&
+    chunk[from + 2] === DATA[2] &&
+    chunk[from + 3] === DATA[3] &&
+    chunk[from + 4] === COLON
+  );
 }
 
 function isDataField(line: Buffer): boolean {

@@ -3,6 +3,7 @@ import type { RequestError } from '../metrics/request-record.ts';
 const DONE = Buffer.from('[DONE]');
 /** An error event names its error at once; no need to look further into an event. */
 const ERROR_HEAD_BYTES = 48;
+const [QUOTE, LETTER_E, LETTER_O] = [34, 101, 111];
 const ERROR_KEY = Buffer.from('"error"');
 
 /** True for the event that ends SGLang's and OpenAI's streams. */
@@ -16,6 +17,8 @@ export function isDone(data: Buffer): boolean {
  * the full output length (sglang.md 7.2).
  */
 export function errorEvent(data: Buffer): RequestError | undefined {
+  // Events begin `{"id"`, `{"text"`: only those that may begin with `"error"` or `"object"` are searched.
+  if (data[1] === QUOTE && data[2] !== LETTER_E && data[2] !== LETTER_O) return undefined;
   // In JSON text a quote inside a string is escaped, so generated text never matches this.
   if (!data.subarray(0, ERROR_HEAD_BYTES).includes(ERROR_KEY)) return undefined;
   return errorOf(parseJson(data.toString()));
