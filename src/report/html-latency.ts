@@ -25,14 +25,22 @@ export function latencySection(data: ReportData, series: readonly Series[]): Mar
   const rows = latencyRows(data, series);
   if (!rows.some(({ ttftMedianMs, tpotMedianMs }) => ttftMedianMs ?? tpotMedianMs)) return html``;
   const concurrencies = concurrenciesOf(series);
-  const draw = (label: string, figure: (row: LatencyRow) => number | undefined) =>
-    figurePicture(label, rows, series, concurrencies, figure);
+  const draw = (heading: string, label: string, figure: (row: LatencyRow) => number | undefined) =>
+    rows.some((row) => figure(row) !== undefined)
+      ? html`<h3>${heading}</h3>${figurePicture(label, rows, series, concurrencies, figure)}`
+      : null;
   const accepted = rows.some(({ acceptLength }) => acceptLength !== undefined);
   return html`<h2 id="latency">Latency</h2>${seriesLegend(series)}
-<h3>Time to first token, 99th percentile</h3>${draw('TTFT p99 in ms', (row) => row.ttftP99Ms)}
-<h3>Time per output token, median</h3>${draw('TPOT median in ms', (row) => row.tpotMedianMs)}
+${draw('Time to first token, 99th percentile', 'TTFT p99 in ms', (row) => row.ttftP99Ms)}
+${draw('Time per output token, median', 'TPOT median in ms', (row) => row.tpotMedianMs)}
 ${latencyTable(rows, series.slice(0, TABLE_SERIES))}
-${accepted ? html`<h2 id="accept">Accept length</h2><p class="soft">Output tokens per verify step, the bonus token included; 1 is no gain from speculation.</p>${draw('accept length in tokens', (row) => row.acceptLength)}` : null}`;
+${
+  accepted
+    ? html`<h2 id="accept">Accept length</h2>
+${draw('Output tokens per verify step', 'accept length in tokens', (row) => row.acceptLength)}
+<p class="soft">The bonus token included; 1 is no gain from speculation.</p>`
+    : null
+}`;
 }
 
 function latencyRows(data: ReportData, series: readonly Series[]): readonly LatencyRow[] {
