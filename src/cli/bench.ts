@@ -55,6 +55,7 @@ export function benchCommand(context: CliContext) {
       '\nExamples:\n  nightsweep bench 1 4 16 --base-url http://127.0.0.1:30000\n  nightsweep bench 1 4 16 32 64 --prompts fixed-token --stop-at-eos\n  nightsweep bench 8 --api openai-chat --format jsonl',
     )
     .action(async (words, options) => {
+      const concurrencies = parseConcurrencies(words.join(' '));
       const signal = context.takeSignals();
       const apiKey = apiKeyFrom(options.apiKeyEnv, context);
       const access = { baseUrl: options.baseUrl, ...(apiKey === undefined ? {} : { apiKey }) };
@@ -67,7 +68,7 @@ export function benchCommand(context: CliContext) {
           model: server.model,
           timeScale: server.timeScale,
           runningLimit: server.runningLimit,
-          concurrencies: parseConcurrencies(words.join(' ')),
+          concurrencies,
           workload: {
             prompts: options.prompts,
             inputTokens: options.inputTokens,

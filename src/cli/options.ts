@@ -1,15 +1,16 @@
 import { InvalidArgumentError } from 'commander';
+import { UserError } from '../errors.ts';
 
 /** Where measurements are kept unless `--db` says otherwise. */
 export const DEFAULT_DATABASE = 'results/nightsweep.sqlite';
 
-/** Parses `1,4,16` or `1 4 16` into ascending concurrencies without repeats. */
+/** Parses `1,4,16` or `1 4 16` into ascending concurrencies without repeats. @throws UserError for anything else. */
 export function parseConcurrencies(text: string): readonly number[] {
   const values = text.split(/[\s,]+/).filter((word) => word !== '');
   const numbers = values.map(Number);
   const wrong = values.find((_, i) => !Number.isInteger(numbers[i]) || (numbers[i] ?? 0) < 1);
   if (wrong !== undefined || numbers.length === 0) {
-    throw new InvalidArgumentError(
+    throw new UserError(
       `expected whole numbers of requests in flight such as 1,4,16; got "${wrong ?? text}"`,
     );
   }
