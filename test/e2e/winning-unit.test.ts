@@ -140,8 +140,8 @@ function expectedWords(
       if (index >= 0) words.splice(index, 2);
     } else if (value === true) {
       if (index < 0) words.push(name);
-    } else if (index >= 0) words[index + 1] = String(value);
-    else words.push(name, String(value));
+    } else if (index >= 0) words[index + 1] = JSON.stringify(value);
+    else words.push(name, JSON.stringify(value));
   }
   return words;
 }

@@ -109,12 +109,20 @@ export async function simulatedStudy(parts: StudyParts): Promise<SimulatedStudy>
 
 /** JSON is YAML. */
 function studyText(parts: StudyParts, study: string, port: number): string {
-  const { unitFlags: _, speed = 50, switches = [], wrapper = [], ...sections } = parts;
-  const { target = {}, workload = {}, measure = {}, ...rest } = sections;
+  const {
+    speed = 50,
+    switches = [],
+    wrapper = [],
+    target = {},
+    workload = {},
+    measure = {},
+  } = parts;
+  const { parameters, constraints, profile, start, objective, budget } = parts;
   const simulator = ['$nightsweep', 'simulate', '--speed', `${speed}`, ...QUICK_SWITCHES];
   return JSON.stringify({
-    profile: { 1: 0.5, 4: 0.5 },
-    ...rest,
+    profile: profile ?? { 1: 0.5, 4: 0.5 },
+    // JSON leaves out what is undefined.
+    ...{ parameters, constraints, start, objective, budget },
     study,
     target: {
       unit_file: 'sglang.service',
