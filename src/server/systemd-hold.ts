@@ -1,5 +1,4 @@
 import type { Clock } from '../clock.ts';
-import { UserError } from '../errors.ts';
 import type { SystemdAccess } from './systemd-access.ts';
 import type { ProductionCommand } from './systemd-drop-in.ts';
 import { describeProduction, type SystemdJournal, writeJournal } from './systemd-journal.ts';
@@ -48,7 +47,7 @@ export async function holdUnit(access: SystemdAccess, options: HoldOptions): Pro
   const { study, clock } = options;
   const owner = await thisTuner(study, clock.wallMs());
   await takeLock(access, owner, { takeOver: options.takeOver ?? false, nowMs: clock.wallMs() });
-  const left = await restoreProduction(access, { clock, keepLock: true });
+  const left = await restoreProduction(access, { clock, keep: 'lock' });
   requireRestored(access, left);
   const journal = await describeProduction(access, study, clock.wallMs());
   options.keepJournal?.(journal);
@@ -80,14 +79,4 @@ export async function holdUnit(access: SystemdAccess, options: HoldOptions): Pro
       }
     },
   };
-}
-
-/** Throws UserError with every failed check; warnings pass. */
-export function requirePassed(
-  checks: readonly { readonly state: string; readonly found: string; readonly hint?: string }[],
-): void {
-  const failed = checks.filter(({ state }) => state === 'failed');
-  const [first] = failed;
-  if (first === undefined) return;
-  throw new UserError(failed.map(({ found }) => found).join('\n'), { hint: first.hint });
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { UserError } from '../errors.ts';
+import { HostUnreachableError } from '../host/ssh-errors.ts';
 import type { SystemdAccess } from './systemd-access.ts';
 import {
   readUnitFiles,
@@ -72,7 +73,12 @@ export async function commandSha256(
   { mainPid }: UnitState,
 ): Promise<string> {
   if (mainPid === 0) return '';
-  const text = await access.host.readText(`/proc/${mainPid}/cmdline`);
+  const path = `/proc/${mainPid}/cmdline`;
+  const text = await access.host.readText(path).catch((error: unknown) => {
+    // It ended while it was read.
+    if (error instanceof HostUnreachableError) throw error;
+    return undefined;
+  });
   return text === undefined || text === '' ? '' : sha256(text);
 }
 

@@ -1,21 +1,8 @@
-import { writeCommands } from '../host/sudo-host.ts';
-import { needsPassword, parseSudoRules, type SudoRule } from '../host/sudo-rules.ts';
-import { DROP_IN_NAME, type SystemdAccess, systemdWords } from './systemd-access.ts';
-import { armWords, guardUnit } from './systemd-lease.ts';
-import { claimPath, placeWords } from './systemd-lock.ts';
-import { findProcessesWords } from './systemd-stop.ts';
+import type { PreflightCheck } from './preflight-check.ts';
+import { DROP_IN_NAME, type SystemdAccess } from './systemd-access.ts';
+import { claimPath } from './systemd-lock.ts';
+import { rightsCheck } from './systemd-rights.ts';
 import { showUnit, type UnitState, unreadDropIns } from './systemd-unit-state.ts';
-
-/** One thing that must hold before a sweep may touch the target. */
-export interface PreflightCheck {
-  readonly name: string;
-  /** `warning`: the sweep can run, but the user should know. */
-  readonly state: 'passed' | 'failed' | 'warning';
-  /** What was found, as one sentence. */
-  readonly found: string;
-  /** What to do about it; absent when it passed. */
-  readonly hint?: string;
-}
 
 const COMMAND_LIMIT_MS = 30_000;
 const RUNTIME_ROOM_KIB = 32 * 1024;
@@ -37,7 +24,11 @@ export async function preflightSystemd(
   if ([...unit, programs, room, ...user].some((check) => check.state === 'failed')) {
     return [...unit, programs, room, ...user];
   }
-  return [...unit, programs, room, ...user, ...(await rightsChecks(access, leaseSeconds))];
+  const rights = access.sudo ? [await rightsCheck(access, leaseSeconds)] : [];
+  const writing = rights.some((check) => check.state === 'failed')
+    ? []
+    : [await writingCheck(access)];
+  return [...unit, programs, room, ...user, ...rights, ...writing];
 }
 
 async function unitChecks(access: SystemdAccess, state: UnitState): Promise<PreflightCheck[]> {
@@ -183,106 +174,6 @@ async function lingerCheck({ host }: SystemdAccess, userId: number): Promise<Pre
     found: `user ${userId} on ${host.name} does not linger: the server ends when the last session does`,
     hint: 'Run there: loginctl enable-linger',
   };
-}
-
-/** A command with the rights of root, and whether running it now is harmless. */
-interface NeededCommand {
-  readonly argv: readonly string[];
-  readonly harmless: boolean;
-}
-
-/** Every command that a sweep will run with root's rights, exactly as it will be run. */
-export function neededCommands(access: SystemdAccess, leaseSeconds: number): NeededCommand[] {
-  const { unit, paths } = access;
-  const control = (harmless: boolean, ...args: string[]): NeededCommand => ({
-    argv: systemdWords(access, 'systemctl', ...args),
-    harmless,
-  });
-  const files = [paths.dropIn, paths.environment, paths.journal, paths.lease].flatMap((path) =>
-    writeCommands(path, 0o600),
-  );
-  const other = [
-    ...writeCommands(paths.guard, 0o700),
-    ['rm', '-f', '--', paths.dropIn, paths.environment],
-    ['rm', '-f', '--', paths.journal, paths.restored, paths.restoring],
-    ['rm', '-f', '--', paths.guard, paths.lease],
-    ...[paths.journal, paths.dropIn, paths.lease].map((path) => ['cat', '--', path]),
-    ['cat', '--', '/proc/1/environ'],
-    ...writeCommands(claimPath(access)),
-    ...writeCommands(paths.restoring),
-    placeWords(access),
-    ['rm', '-f', '--', claimPath(access)],
-    ['rm', '-f', '--', paths.lock],
-    findProcessesWords('0'.repeat(32)),
-    armWords(access, leaseSeconds),
-  ];
-  return [
-    control(true, 'daemon-reload'),
-    control(true, 'reset-failed', unit),
-    control(false, 'restart', '--no-block', unit),
-    control(false, 'stop', '--no-block', unit),
-    control(false, 'kill', '--signal=SIGKILL', unit),
-    control(false, 'stop', `${guardUnit(access)}.timer`),
-    { argv: systemdWords(access, 'journalctl', '--no-pager', '--lines=0'), harmless: true },
-    ...[...files, ...other].map((argv) => ({ argv, harmless: false })),
-  ];
-}
-
-async function rightsChecks(
-  access: SystemdAccess,
-  leaseSeconds: number,
-): Promise<PreflightCheck[]> {
-  if (!access.sudo) return [await writingCheck(access)];
-  const rules = await sudoRules(access);
-  const refused: string[] = [];
-  for (const { argv, harmless } of neededCommands(access, leaseSeconds)) {
-    if (!(await isAllowed(access, argv, harmless, rules))) refused.push(argv.join(' '));
-  }
-  if (refused.length === 0) {
-    return [
-      { name: 'rights', state: 'passed', found: 'sudo -n may run each command' },
-      await writingCheck(access),
-    ];
-  }
-  return [
-    {
-      name: 'rights',
-      state: 'failed',
-      found: `sudo -n refuses on ${access.host.name}: ${refused.join('; ')}`,
-      hint: 'Allow exactly these with NOPASSWD in /etc/sudoers.d (visudo), or connect as root.',
-    },
-  ];
-}
-
-async function sudoRules({ host }: SystemdAccess): Promise<SudoRule[]> {
-  const result = await host.run({
-    argv: ['sudo', '-n', '-ll'],
-    timeoutMs: COMMAND_LIMIT_MS,
-    repeatable: true,
-  });
-  return parseSudoRules(result.stdout);
-}
-
-/**
- * Harmless commands are run. For the others sudo is asked whether it would allow them; that says
- * nothing about a password, so the rule itself is looked up too.
- */
-async function isAllowed(
-  access: SystemdAccess,
-  argv: readonly string[],
-  harmless: boolean,
-  rules: readonly SudoRule[],
-): Promise<boolean> {
-  if (harmless) {
-    const result = await access.root.run({ argv, timeoutMs: COMMAND_LIMIT_MS, repeatable: true });
-    return result.exitCode === 0;
-  }
-  const result = await access.host.run({
-    argv: ['sudo', '-n', '-l', '--', ...argv],
-    timeoutMs: COMMAND_LIMIT_MS,
-    repeatable: true,
-  });
-  return result.exitCode === 0 && !needsPassword(rules, result.stdout.trim());
 }
 
 /** Also proves that there is room: the state folder lies on the same file system as the drop-in. */

@@ -1,4 +1,6 @@
 import type { Clock } from '../clock.ts';
+import type { Host } from '../host/host.ts';
+import { HostUnreachableError } from '../host/ssh-errors.ts';
 import type { SystemdAccess } from './systemd-access.ts';
 import type { EnvironmentChange } from './systemd-drop-in.ts';
 import { showUnit } from './systemd-unit-state.ts';
@@ -22,13 +24,14 @@ export async function proveProcess(
 ): Promise<string | undefined> {
   const deadlineMs = clock.nowMs() + PROOF_SECONDS * 1000;
   for (;;) {
-    const words = splitZeros(await access.host.readText(`/proc/${pid}/cmdline`));
-    if (words === undefined) return 'gone';
-    if (runs(words, argv)) return environmentProblem(access, pid, change);
+    const words = splitZeros(await readIfThere(access.host, `/proc/${pid}/cmdline`));
+    if (words !== undefined && runs(words, argv)) return environmentProblem(access, pid, change);
     const { mainPid } = await showUnit(access);
     if (mainPid !== pid) return 'gone';
     if (clock.nowMs() >= deadlineMs) {
-      return `it runs another command than asked (first difference: ${firstDifference(words, argv)})`;
+      return words === undefined
+        ? `the command line of its process ${pid} cannot be read`
+        : `it runs another command than asked (first difference: ${firstDifference(words, argv)})`;
     }
     await clock.sleep(POLL_MS);
   }
@@ -51,7 +54,7 @@ async function environmentProblem(
 ): Promise<string | undefined> {
   const names = [...Object.keys(set), ...unset];
   if (names.length === 0) return undefined;
-  const entries = splitZeros(await access.root.readText(`/proc/${pid}/environ`));
+  const entries = splitZeros(await readIfThere(access.root, `/proc/${pid}/environ`));
   if (entries === undefined) return 'gone';
   const has = new Map(
     entries.map((entry) => {
@@ -62,6 +65,16 @@ async function environmentProblem(
   // Values may be secrets: only names are shown.
   const wrong = names.filter((name) => has.get(name) !== set[name]);
   return wrong.length === 0 ? undefined : `its variables ${wrong.join(', ')} are not as asked`;
+}
+
+/** A process that ends while its file is read makes the reading fail, which is no error here. */
+async function readIfThere(host: Host, path: string): Promise<string | undefined> {
+  try {
+    return await host.readText(path);
+  } catch (error) {
+    if (error instanceof HostUnreachableError) throw error;
+    return undefined;
+  }
 }
 
 /** Words of a zero-separated file of /proc; undefined when it is gone or empty. */

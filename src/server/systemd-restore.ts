@@ -19,8 +19,8 @@ export interface RestoreOptions {
   readonly clock: Clock;
   /** Proves that production serves (a real completion); throws when it does not. */
   readonly proveServing?: (() => Promise<void>) | undefined;
-  /** For a sweep that goes on: the unit stays locked. */
-  readonly keepLock?: boolean;
+  /** For a sweep that goes on: what stays of its lock alone, or of lock, timer and journal. */
+  readonly keep?: 'lock' | 'everything';
 }
 
 /** What a restore did and found. */
@@ -57,6 +57,7 @@ export async function restoreProduction(
   await stopLoadGenerator(access, steps);
   const changed = await removeDropIn(access, steps);
   const state = await runAsBefore(access, journal, changed, steps, options.clock);
+  await removeFiles(access, access.paths.restoring);
   const edits = journal === undefined ? [] : await editedSince(access, journal, state);
   const problems =
     journal === undefined ? [] : await differences(access, journal, state, edits.length > 0);
@@ -65,7 +66,9 @@ export async function restoreProduction(
       problems.push(`it does not serve: ${error instanceof Error ? error.message : String(error)}`);
     });
   }
-  if (problems.length === 0) await forget(access, options.keepLock ?? false, steps);
+  if (problems.length === 0 && options.keep !== 'everything') {
+    await forget(access, options.keep === 'lock', steps);
+  }
   return { steps, edits, problems, earlier };
 }
 
@@ -184,7 +187,7 @@ async function differences(
 /** Timer, lock and journal: what keeps others from the unit, and would restore it again. */
 async function forget(access: SystemdAccess, keepLock: boolean, steps: string[]): Promise<void> {
   await disarmGuard(access);
-  await removeFiles(access, access.paths.journal, access.paths.restored, access.paths.restoring);
+  await removeFiles(access, access.paths.journal, access.paths.restored);
   const owner = keepLock ? undefined : await lockOwner(access);
   if (owner === undefined) return;
   await removeFiles(access, access.paths.lock);

@@ -77,7 +77,11 @@ export class SystemdTarget implements Target {
     const ours = state.dropInPaths.includes(access.paths.dropIn);
     const left = await access.root.readText(access.paths.dropIn);
     if (!ours && left === undefined) return [];
-    const { steps } = await restoreProduction(access, { journal, clock: this.#options.clock });
+    const { steps } = await restoreProduction(access, {
+      journal,
+      clock: this.#options.clock,
+      keep: 'everything',
+    });
     return steps;
   }
 

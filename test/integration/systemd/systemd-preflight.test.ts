@@ -7,8 +7,9 @@ import { holdUnit } from '../../../src/server/systemd-hold.ts';
 import { describeProduction, writeJournal } from '../../../src/server/systemd-journal.ts';
 import { armLease } from '../../../src/server/systemd-lease.ts';
 import { takeLock, thisTuner } from '../../../src/server/systemd-lock.ts';
-import { neededCommands, preflightSystemd } from '../../../src/server/systemd-preflight.ts';
+import { preflightSystemd } from '../../../src/server/systemd-preflight.ts';
 import { restoreProduction } from '../../../src/server/systemd-restore.ts';
+import { neededCommands } from '../../../src/server/systemd-rights.ts';
 import { SystemdTarget } from '../../../src/server/systemd-target.ts';
 import { describeContainer } from '../../container/describe-container.ts';
 import {
