@@ -89,8 +89,7 @@ describe('a study file with a mistake', () => {
   test.each(CASES)(
     '%s is told with line and column, and nothing is touched',
     async (_, text, place, what) => {
-      const own = await temporaryFolder();
-      await using _folder = own;
+      await using own = await temporaryFolder();
       await writeFile(`${own.path}/bad.yaml`, text);
       for (const command of ['sweep', 'plan']) {
         const { exitCode, stderr } = await runCli([command, 'bad.yaml'], { cwd: own.path });
