@@ -1,9 +1,9 @@
 import { basename } from 'node:path';
 import type { Decision } from '../ranking/decide.ts';
 import type { Ranking } from '../ranking/ranking.ts';
-import { changesText } from './assignment-text.ts';
 import { decisionText } from './decision-text.ts';
 import { percent } from './figures.ts';
+import { changesList } from './html-changes.ts';
 import { html, type Markup } from './html-markup.ts';
 import type { ReportData } from './html-report-data.ts';
 import { intervalText, scoreText } from './ranking-table.ts';
@@ -32,7 +32,7 @@ function verdict(ranking: Ranking, decision: Decision): Markup {
       const ties = winner.tiedWith.length === 0 ? '' : tieSentence(winner.tiedWith);
       return html`<div class="verdict winner" id="verdict"><p class="soft">Deploy trial ${winner.trial}</p>
 <p class="gain good" id="gain">${scoreText(ranking, winner.score)} <small>${unit}</small></p>
-<p>${sure}</p><p><code>${changesText(winner.assignment, baseline?.assignment)}</code></p><p>${ties}</p></div>`;
+<p>${sure}. ${confirmation(decision.confirmingLaunches, baseline !== null)}</p><p><code>${changesList(winner.assignment, baseline?.assignment)}</code></p><p>${ties}</p></div>`;
     }
     case 'keep':
       return html`<div class="verdict" id="verdict"><p class="gain" id="gain">Keep what you have</p>
@@ -41,6 +41,12 @@ function verdict(ranking: Ranking, decision: Decision): Markup {
       return html`<div class="verdict none" id="verdict"><p class="gain bad" id="gain">Nothing is feasible</p>
 <p>${decisionText(ranking, decision)}</p></div>`;
   }
+}
+
+/** A gain that chose its own trial is flattered by that choice. */
+function confirmation(launches: number, hasBaseline: boolean): string {
+  if (launches > 0) return `Confirmed by ${launches} launches that did not choose it.`;
+  return hasBaseline ? 'Not confirmed by launches that did not choose it: expect less.' : '';
 }
 
 function tieSentence(tied: readonly number[]): string {

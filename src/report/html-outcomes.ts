@@ -1,5 +1,5 @@
 import type { StoredLaunch, StoredTrial } from '../storage/study-store.ts';
-import { changesText } from './assignment-text.ts';
+import { changesList } from './html-changes.ts';
 import { html, type Markup } from './html-markup.ts';
 import { type ReportData, rankedTrials } from './html-report-data.ts';
 import { ineligibilitiesText } from './ineligibility-text.ts';
@@ -24,7 +24,7 @@ export function outcomesSection(data: ReportData): Markup {
   const baseline = data.trials.find(({ isBaseline }) => isBaseline);
   const items = out.map(
     (trial) =>
-      html`<li>trial ${trial.trial}, ${changesText(trial.assignment, baseline?.assignment)}: ${ineligibilitiesText(trial.reasons)}</li>`,
+      html`<li>trial ${trial.trial}, ${changesList(trial.assignment, baseline?.assignment)}: ${ineligibilitiesText(trial.reasons)}</li>`,
   );
   return html`<h2 id="out">Not in the ranking</h2>
 ${groups.map((group) => groupMarkup(group, data.launches, baseline))}
@@ -101,6 +101,6 @@ function trialItem(
       trialId === trial.id && state !== 'completed' && logTail.length > 0,
   );
   const tail = bad?.logTail.slice(-TAIL_LINES).join('\n');
-  return html`<li>trial ${trial.number}: ${changesText(trial.assignment, baseline?.assignment)}
+  return html`<li>trial ${trial.number}: ${changesList(trial.assignment, baseline?.assignment)}
 ${tail === undefined ? null : html`<pre>${tail}</pre>`}</li>`;
 }

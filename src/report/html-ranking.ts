@@ -1,8 +1,8 @@
 import * as Plot from '@observablehq/plot';
 import { profileText } from '../ranking/profile.ts';
 import type { RankedTrial, Ranking } from '../ranking/ranking.ts';
-import { changesText } from './assignment-text.ts';
 import { percent, signedPercent, speed } from './figures.ts';
+import { changesList } from './html-changes.ts';
 import { html, type Markup } from './html-markup.ts';
 import { picture } from './html-plot.ts';
 import type { ReportData } from './html-report-data.ts';
@@ -94,7 +94,7 @@ function rankingTable(
     const name = trial.isBaseline ? `${trial.trial} (baseline)` : trial.trial;
     const what = trial.isBaseline
       ? 'production'
-      : changesText(trial.assignment, baseline?.assignment);
+      : changesList(trial.assignment, baseline?.assignment);
     return html`<tr class="${kind}" data-trial="${trial.trial}"><td>${trial.rank ?? '-'}</td><td>${name}</td>
 <td data-score="${trial.score ?? ''}">${scoreText(ranking, trial.score)}</td><td>${intervalText(ranking, trial)}</td>
 ${concurrencies.map((c) => cell(trial, c))}<td class="text wide">${what}</td></tr>`;

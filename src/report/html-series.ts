@@ -1,5 +1,5 @@
 import type { RankedTrial } from '../ranking/ranking.ts';
-import { assignmentText, changesText } from './assignment-text.ts';
+import { assignmentList, changesList } from './html-changes.ts';
 import { html, type Markup } from './html-markup.ts';
 import { type ReportData, rankedTrials } from './html-report-data.ts';
 import { SERIES_COLORS } from './html-style.ts';
@@ -37,8 +37,8 @@ export function seriesLegend(series: readonly Series[]): Markup {
 
 function seriesName(trial: RankedTrial, baseline: RankedTrial | undefined): string {
   return trial.isBaseline
-    ? `trial ${trial.trial} (baseline): ${assignmentText(trial.assignment)}`
-    : `trial ${trial.trial}: ${changesText(trial.assignment, baseline?.assignment)}`;
+    ? `trial ${trial.trial} (baseline): ${assignmentList(trial.assignment)}`
+    : `trial ${trial.trial}: ${changesList(trial.assignment, baseline?.assignment)}`;
 }
 
 /** Every concurrency that one of the series was measured at, ascending. */

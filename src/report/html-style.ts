@@ -19,7 +19,7 @@ export const STYLE = `
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--surface); color: var(--text);
   font: 16px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; overflow-wrap: anywhere; }
-main { max-width: 820px; margin: 0 auto; padding: 24px 16px 64px; }
+main { max-width: 980px; margin: 0 auto; padding: 24px 16px 64px; }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 4px; }
 h2 { font-size: 1.2rem; margin: 40px 0 8px; padding-top: 12px; border-top: 1px solid var(--line); }
 h3 { font-size: 1rem; margin: 20px 0 4px; }
@@ -39,7 +39,7 @@ table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tab
 th, td { padding: 4px 10px 4px 0; text-align: right; vertical-align: top; border-bottom: 1px solid var(--line); }
 th { color: var(--soft); font-weight: 600; } th.text, td.text { text-align: left; }
 th, td { white-space: nowrap; }
-td.wide { min-width: 240px; white-space: normal; overflow-wrap: anywhere; }
+td.wide { min-width: 200px; white-space: normal; overflow-wrap: anywhere; }
 tr.lead td { font-weight: 650; } tr.baseline td { background: var(--raised); }
 figure { margin: 12px 0; } .plot svg { max-width: 100%; height: auto; overflow: visible; }
 .plot.narrow { display: none; }

@@ -42,12 +42,25 @@ ${picture('output tokens per second by requests in flight', (canvas) => ({
     type: 'log',
     label: 'output tokens per second',
     grid: true,
-    ticks: 5,
+    ticks: [...speedTicks(speeds)],
     tickFormat: (v: number) => String(v),
   },
   marks: lineMarks(speeds),
 }))}
 <p class="soft">${bars} Both axes of the lower picture are logarithmic.</p>${crossingList(series)}`;
+}
+
+/** 1, 2, 5, 10, 20, 50 ... from below the smallest to above the largest figure. */
+function speedTicks(lines: readonly Line[]): readonly number[] {
+  const values = lines.flatMap(({ points }) => points.map(({ value }) => value));
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const ticks: number[] = [];
+  for (let decade = 10 ** Math.floor(Math.log10(least)); decade <= most; decade *= 10) {
+    ticks.push(decade, 2 * decade, 5 * decade);
+  }
+  const from = ticks.findLastIndex((tick) => tick <= least);
+  const to = ticks.findIndex((tick) => tick >= most);
+  return ticks.slice(Math.max(0, from), to < 0 ? undefined : to + 1);
 }
 
 function changePicture(changes: readonly Line[], concurrencies: readonly number[]): Markup {
