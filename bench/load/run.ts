@@ -25,7 +25,7 @@ const { values: options } = parseArgs({
 });
 
 const TTFT_MS = 100;
-const SAMPLE_MS = 50;
+const SAMPLE_MS = 100;
 const LIMIT_MS = 240_000;
 
 interface TruthRow {
@@ -180,6 +180,7 @@ try {
   process.stdout.write(
     'tool                      C   CPU s  CPU s/1M  start-up  MB peak  ideal  throughput       TPOT        TTFT    p99 TTFT\n',
   );
+  await (await fetch(`http://127.0.0.1:${port}/prepare?tokens=${options.tokens}`)).json();
   const rows: Row[] = [];
   for (let round = 0; round < Number(options.rounds); round += 1) {
     for (const concurrency of options.concurrency.split(',').map(Number)) {

@@ -39,7 +39,8 @@ type Json = Readonly<Record<string, number | undefined>>;
 
 /** Result line of bench_serving and of everything that writes its format. */
 function benchServing(line: string): Reported {
-  const result = JSON.parse(line) as Json;
+  // Python writes a rate without limit as Infinity, which is no JSON.
+  const result = JSON.parse(line.replaceAll(': Infinity', ': null')) as Json;
   return {
     tokensPerSecond: result['output_throughput'],
     ttftMs: result['mean_ttft_ms'],

@@ -98,6 +98,15 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   const json = (value: unknown): void => {
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
   };
+  if (path === '/prepare') {
+    // Making frames takes longer than a gap: not while a tool is measured.
+    const tokens = Number(new URL(request.url ?? '', 'http://x').searchParams.get('tokens'));
+    for (const shape of ['native', 'completions', 'chat'] as const) {
+      for (const usage of ['none', 'last', 'every'] as const) framesOf(shape, usage, tokens);
+    }
+    json({});
+    return;
+  }
   if (path === '/truth') {
     json(truths.splice(0));
     return;

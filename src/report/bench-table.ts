@@ -1,4 +1,6 @@
+import type { Comparison } from '../load/bench.ts';
 import type { Distribution, PointMetrics } from '../metrics/point-metrics.ts';
+import { signedPercent } from './figures.ts';
 
 /** Widths of the reference benchmark's columns. */
 const COLUMNS = [
@@ -36,6 +38,46 @@ export function benchTable(points: readonly PointMetrics[]): string {
   return `${[benchTableHeader(), ...points.map(benchTableRow)].join('\n')}\n`;
 }
 
+/** Latencies of a point in ms with the number of samples, for a line below its row. */
+export function latencyLine(metrics: PointMetrics): string {
+  const parts = [
+    ['TTFT', metrics.ttftMs],
+    ['TPOT', metrics.tpotMs],
+    ['E2E', metrics.e2eMs],
+  ] as const;
+  const texts = parts.flatMap(([name, d]) =>
+    d === null
+      ? []
+      : [`${name} p50 ${d.median.toFixed(1)} p99 ${d.p99.toFixed(1)} ms (n ${String(d.n)})`],
+  );
+  const { goodput } = metrics;
+  if (goodput !== undefined) {
+    const percent = (goodput.fraction * 100).toFixed(1);
+    texts.push(`goodput ${goodput.requestsPerSecond.toFixed(2)} req/s (${percent} %)`);
+  }
+  return `       ${texts.join('   ')}`;
+}
+
+/** Two servers side by side: speed of each, and the change with its 95 % interval over rounds. */
+export function comparisonTable(
+  first: string,
+  second: string,
+  rows: readonly { readonly label: string; readonly comparison: Comparison | undefined }[],
+): string {
+  const lines = rows.map(({ label, comparison }) => {
+    if (comparison === undefined) return `${label.padStart(6)}   not measured on both`;
+    const { first: a, second: b, ratio, rounds } = comparison;
+    const interval =
+      ratio === undefined
+        ? 'one round: no interval'
+        : `${signedPercent(ratio.low - 1)} to ${signedPercent(ratio.high - 1)}, ${String(rounds)} rounds`;
+    const change = signedPercent((ratio?.estimate ?? b / a) - 1);
+    return `${label.padStart(6)} ${a.toFixed(1).padStart(10)} ${b.toFixed(1).padStart(10)} ${change.padStart(9)}   ${interval}`;
+  });
+  const heading = `${'C'.padStart(6)} ${'first'.padStart(10)} ${'second'.padStart(10)} ${'change'.padStart(9)}`;
+  return `${[`first: ${first}`, `second: ${second}`, heading, ...lines].join('\n')}\n`;
+}
+
 /** A point as JSON with units in the keys, for scripts. */
 export function benchJson(metrics: PointMetrics): Record<string, unknown> {
   return Object.fromEntries(
@@ -61,7 +103,7 @@ export function benchServingLine(
     tag: run.tag,
     backend: run.backend,
     dataset_name: run.dataset,
-    request_rate: 'inf',
+    request_rate: metrics.offeredRequestsPerSecond ?? 'inf',
     max_concurrency: metrics.concurrency,
     duration: durationSeconds,
     completed: metrics.completed,
