@@ -109,7 +109,7 @@ export function simulateStudy(study: SimulatedStudy, seed: number): SimulatedOut
     const step = nextConfirmingStep(confirmation(samples), finalists, study.rounds);
     if (step.state === 'done') break;
     for (let mirrored = 0; mirrored < 2; mirrored += 1) {
-      for (const trial of confirmingOrder(step.finalists, 0, round)) {
+      for (const trial of confirmingOrder(step.finalists, 0, round, study.rounds)) {
         measure(trial, FIRST_CONFIRMING_ROUND + round);
       }
       round += 1;

@@ -81,6 +81,10 @@ function lineOf(event: StudyEvent, progress: Progress): string | undefined {
       return event.trials.length === 0
         ? 'no trial is above the baseline: nothing to confirm'
         : `finalists: ${event.trials.map((trial) => `#${String(trial)}`).join(', ')}, confirmed beside the baseline`;
+    case 'jump':
+      return jumpText(event);
+    case 'confirmed':
+      return `confirmed in ${String(event.rounds)} rounds: ${CONFIRMED_TEXT[event.why]}`;
     case 'notice':
       return event.text;
     case 'stage':
@@ -114,4 +118,18 @@ function trialName(
   return event.isBaseline
     ? 'baseline'
     : `#${String(event.trial)} ${changesText(event.assignment, baseline)}`;
+}
+
+const CONFIRMED_TEXT = {
+  resolved: 'the gains are known closely enough',
+  hopeless: 'no finalist can beat the baseline any more',
+  rounds: 'all planned rounds are done',
+} as const;
+
+function jumpText({ changeFraction, trials }: StudyEvent & { readonly type: 'jump' }): string {
+  const again =
+    trials.length === 0
+      ? ''
+      : `; launched again: ${trials.map((trial) => `#${String(trial)}`).join(', ')}`;
+  return `the baseline changed by ${signedPercent(changeFraction)}, more than noise${again}`;
 }

@@ -41,9 +41,12 @@ export interface WorkloadConfig {
 export interface MeasureConfig {
   /** Load runs per concurrency within one launch. */
   readonly repeats: number;
-  /** Trials that get further launches after the first, interleaved with the baseline; default 2. */
+  /** Trials that get further launches after the first, interleaved with the baseline; default 3. */
   readonly finalists: number;
-  /** Launches of each finalist and of the baseline in the end, the first included; default 3. */
+  /**
+   * Launches of each finalist at most, the first included; the others confirm it beside as many of
+   * the baseline. Default 13: 12 confirm.
+   */
   readonly launches: number;
   readonly warmUp: { readonly requests?: number };
   readonly requestTimeoutSeconds: number;

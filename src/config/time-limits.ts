@@ -38,8 +38,8 @@ export function readMeasure(
   const warmUp = section.warm_up?.requests;
   return {
     repeats: count('repeats', 1),
-    finalists: count('finalists', 2, 0),
-    launches: count('launches', 3),
+    finalists: count('finalists', 3, 0),
+    launches: count('launches', 13),
     warmUp:
       warmUp === undefined
         ? {}

@@ -75,15 +75,21 @@ function judged(trial: number, confirmation: Confirmation) {
 }
 
 /**
- * Order of launches in a confirming round: finalists, then the baseline, and the other way round
- * in every even round (0, 2, ...), so that over a pair of rounds a steady drift touches all alike,
- * and the baseline is the last after each pair.
+ * Order of launches in a confirming round: the baseline last in the last of the planned rounds,
+ * and every other round the other way round, so that over a pair of rounds a steady drift touches
+ * all alike.
  */
 export function confirmingOrder<T>(
   finalists: readonly T[],
   baseline: T,
   round: number,
+  maximumRounds: number,
 ): readonly T[] {
   const order = [...finalists, baseline];
-  return round % 2 === 0 ? order.reverse() : order;
+  return beginsPair(round, maximumRounds) ? order.reverse() : order;
+}
+
+/** Whether a round is the first of a mirrored pair; only before such a round an end is asked for. */
+export function beginsPair(round: number, maximumRounds: number): boolean {
+  return (maximumRounds - round) % 2 === 0;
 }

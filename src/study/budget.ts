@@ -6,34 +6,53 @@ import { mean } from '../metrics/statistics.ts';
 export interface Budget {
   /** False when this launch would leave too little for the `reserved` ones that must follow it. */
   allowsLaunch(reserved: number): boolean;
+  /** Launches that still fit, as long as the mean so far; Infinity without a limit. */
+  launchesLeft(): number;
   /** Seconds a launch took, start to stop: the next one is expected to take as long. */
   launchTook(seconds: number): void;
   readonly text: string;
 }
 
+/** Of the whole budget at most this is kept for confirming: a search needs its share too. */
+const MOST_RESERVED_FRACTION = 0.5;
+
 /**
  * Budget of one call of `sweep`.
  *
  * `until` and `hours` end when the next launch and the reserved ones would not end in time, judged
- * by the mean of the launches so far; `launches` counts those of this call. Without any of them
- * every launch is allowed.
+ * by the mean of the launches so far; `launches` counts those of this call. No more than half of
+ * the whole is reserved. Without any of them every launch is allowed.
  */
 export function createBudget(config: BudgetConfig, clock: Clock): Budget {
+  const startMs = clock.nowMs();
   const deadlineMs = deadlineOf(config, clock);
   const taken: number[] = [];
+  const launchesLeft = (): number => {
+    const byCount = config.launches === undefined ? Infinity : config.launches - taken.length;
+    const seconds = mean(taken);
+    if (deadlineMs === undefined || seconds === undefined || seconds <= 0) {
+      return deadlineMs !== undefined && clock.nowMs() >= deadlineMs ? 0 : byCount;
+    }
+    return Math.min(byCount, (deadlineMs - clock.nowMs()) / 1000 / seconds);
+  };
+  /** Launches of the whole budget, those taken included. */
+  const whole = (): number => {
+    const seconds = mean(taken);
+    const byTime =
+      deadlineMs === undefined || seconds === undefined || seconds <= 0
+        ? Infinity
+        : (deadlineMs - startMs) / 1000 / seconds;
+    return Math.min(config.launches ?? Infinity, byTime);
+  };
   return {
     text: describe(config),
     launchTook: (seconds) => {
       taken.push(seconds);
     },
+    launchesLeft,
     allowsLaunch: (reserved) => {
-      const left = config.launches === undefined ? Infinity : config.launches - taken.length;
-      // A budget too small for any confirmation is still spent, on the search.
-      const kept = left > reserved ? reserved : 0;
-      if (left < 1 + kept) return false;
-      if (deadlineMs === undefined) return true;
-      const seconds = mean(taken) ?? 0;
-      return clock.nowMs() + seconds * (1 + reserved) * 1000 <= deadlineMs;
+      const kept = Math.min(reserved, Math.floor(MOST_RESERVED_FRACTION * whole()));
+      return launchesLeft() >= 1 + kept;
     },
   };
 }

@@ -65,4 +65,16 @@ export type StudyEvent =
       readonly effective: FlagValue;
     }
   | { readonly type: 'finalists'; readonly trials: readonly number[] }
+  /** The baseline changed beyond noise; these trials, launched meanwhile, are launched again. */
+  | {
+      readonly type: 'jump';
+      readonly changeFraction: number;
+      readonly trials: readonly number[];
+    }
+  /** Confirming ended: gains are known closely, no finalist can win, or all rounds are done. */
+  | {
+      readonly type: 'confirmed';
+      readonly rounds: number;
+      readonly why: 'resolved' | 'hopeless' | 'rounds';
+    }
   | { readonly type: 'notice'; readonly text: string };

@@ -38,7 +38,7 @@ describe('a valid study', () => {
       target: { command: ['server'], baseUrl: 'http://127.0.0.1:30000', environment: {} },
       objective: { score: 'relative', limits: [] },
       workload: { prompts: 'code', inputTokens: 1000, outputTokens: 1000, ignoreEos: true },
-      measure: { repeats: 1, finalists: 2, launches: 3, warmUp: {}, requestTimeoutSeconds: 600 },
+      measure: { repeats: 1, finalists: 3, launches: 13, warmUp: {}, requestTimeoutSeconds: 600 },
       start: { stallSeconds: 300, totalSeconds: 1800, stopSeconds: 60 },
       constraints: [],
       baseline: {},
