@@ -135,9 +135,12 @@ export function benchCommand(context: CliContext) {
       const salt = `bench/${String(systemClock.wallMs())}`;
       const first = await optionsFor(options.baseUrl);
       const second = options.compare === undefined ? undefined : await optionsFor(options.compare);
+      const measured: Record<string, unknown>[] = [];
       const print = (point: MeasuredPoint, { workload, baseUrl }: BenchOptions): void => {
         const run = { backend: workload.api, dataset: workload.prompts };
         const tag = second === undefined ? 'nightsweep' : baseUrl;
+        if (options.format === 'json')
+          measured.push({ server: baseUrl, ...benchJson(point.metrics) });
         printPoint(point, { ...run, tag }, options, context);
       };
       if (options.format === 'table') context.stdout(`${benchTableHeader()}\n`);
@@ -168,14 +171,16 @@ function printPoint(
   context: CliContext,
 ): void {
   const lines = {
-    json: () => JSON.stringify({ server: run.tag, ...benchJson(metrics) }),
+    // One document for all points is printed at the end.
+    json: () => undefined,
     jsonl: () => benchServingLine(metrics, run),
     table: () =>
       [benchTableRow(metrics), ...(options.latencies === true ? [latencyLine(metrics)] : [])].join(
         '\n',
       ),
   };
-  context.stdout(`${lines[options.format]()}\n`);
+  const line = lines[options.format]();
+  if (line !== undefined) context.stdout(`${line}\n`);
   for (const mark of metrics.marks) {
     context.stderr(`C=${String(metrics.concurrency)}: ${markText(mark).text}`);
   }
