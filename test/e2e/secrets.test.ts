@@ -31,12 +31,12 @@ beforeAll(async () => {
 
 afterAll(() => study[Symbol.asyncDispose]());
 
-/** Files below the folder that hold one of the keys, but for the units: they must. */
+/** Files below the folder that hold one of the keys, but for units and drop-ins: they must. */
 async function filesWithKeys(): Promise<readonly string[]> {
   const entries = await readdir(study.folder, { recursive: true, withFileTypes: true });
   const paths = entries.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name));
   const found: string[] = [];
-  for (const path of paths.filter((one) => !one.endsWith('.service'))) {
+  for (const path of paths.filter((one) => !/\.(service|conf)$/.test(one))) {
     const bytes = await readFile(path);
     if (KEYS.some((key) => bytes.includes(key))) found.push(path);
   }
@@ -48,7 +48,7 @@ test('a server with an API key is swept', async () => {
   expect(measurements).toHaveLength(4);
 });
 
-test('no key stands in the database, a log or any other file but the unit', async () => {
+test('no key stands in the database, a log or any other file but unit and drop-in', async () => {
   expect(await filesWithKeys()).toEqual([]);
 });
 
