@@ -83,8 +83,8 @@ async function measureKey(
     }
     const kept = point !== undefined && isMeasurement(point);
     if (kept) commit(point, key, launched);
-    if (point?.usable === true) return undefined;
-    const why = point?.why ?? 'unreachable';
+    if (point?.usable === true && kept) return undefined;
+    const why = point?.usable === true ? 'failures' : (point?.why ?? 'unreachable');
     return { state: 'limit', concurrency, why, measurementKept: kept };
   }
 }
