@@ -6,7 +6,7 @@
 import { normalSource, type SimulatedStudy, simulateStudy } from './simulated-study.ts';
 
 const STUDIES = Number(process.argv[2] ?? 2000);
-const DEFAULTS = { finalists: 2, rounds: 12, baselineEvery: 6 } as const;
+const DEFAULTS = { finalists: 3, rounds: 12, baselineEvery: 6 } as const;
 
 const share = (count: number, of: number) => `${((100 * count) / of).toFixed(2)} %`;
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../../src/ranking/decide.ts';
-import { rankTrials, type RankingInput } from '../../../src/ranking/rank-trials.ts';
+import { type RankingInput, rankTrials } from '../../../src/ranking/rank-trials.ts';
 import type { CellSample } from '../../../src/ranking/trial-data.ts';
 import { profile, sample, trial } from './samples.ts';
 

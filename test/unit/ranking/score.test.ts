@@ -20,11 +20,17 @@ const kind = fc.constantFrom(...scoreKinds);
 describe('scores', () => {
   test('a server that is k times as fast everywhere scores k times as much', () => {
     fc.assert(
-      fc.property(kind, weights, speeds, fc.double({ min: 0.1, max: 10, noNaN: true }), (k, w, s, f) => {
-        const faster = new Map([...s].map(([c, speed]) => [c, speed * f]));
-        const gain = (logScore(k, w, faster) ?? 0) - (logScore(k, w, s) ?? 0);
-        expect(gain).toBeCloseTo(Math.log(f), 8);
-      }),
+      fc.property(
+        kind,
+        weights,
+        speeds,
+        fc.double({ min: 0.1, max: 10, noNaN: true }),
+        (k, w, s, f) => {
+          const faster = new Map([...s].map(([c, speed]) => [c, speed * f]));
+          const gain = (logScore(k, w, faster) ?? 0) - (logScore(k, w, s) ?? 0);
+          expect(gain).toBeCloseTo(Math.log(f), 8);
+        },
+      ),
     );
   });
 
