@@ -38,12 +38,14 @@ function redactPatterns(text: string): string {
     .replace(flagValue, (all, flag: string, sep: string, value: string) =>
       isSecretFlag(flag) ? `${flag}${sep}${hide(value)}` : all,
     )
-    .replace(namedValue, (all, name: string, sep: string, value: string) =>
-      isSecretName(name) && !/^(?:Bearer|Basic)$/i.test(value)
-        ? `${name}${sep}${hide(value)}`
-        : all,
-    )
+    .replace(namedValue, redactNamed)
     .replace(wellKnownKeys, REDACTED);
+}
+
+/** A value may itself name a secret: `Environment=HF_TOKEN=x` in a unit. */
+function redactNamed(all: string, name: string, sep: string, value: string): string {
+  if (!isSecretName(name)) return `${name}${sep}${value.replace(namedValue, redactNamed)}`;
+  return /^(?:Bearer|Basic)$/i.test(value) ? all : `${name}${sep}${hide(value)}`;
 }
 
 /** The forms in which a known secret may be printed: plain, JSON-escaped, URL-encoded. */

@@ -163,3 +163,12 @@ describe('argv, environment and JSON', () => {
     expect(secretValues(argv, { HF_TOKEN: SECRET, WANDB_API_KEY: '' })).toEqual([SECRET, 'b=c']);
   });
 });
+
+test.each([
+  ['Environment=HF_TOKEN=hf_abcdefgh', 'hf_abcdefgh'],
+  ['Environment="OTHER=1" "API_KEY=sk-planted-1"', 'sk-planted-1'],
+  ["Environment='MY_PASSWORD=top secret'", 'top secret'],
+])('a secret set by a line of a unit is hidden: %s', (line, secret) => {
+  expect(redactText(line)).not.toContain(secret);
+  expect(redactText(line)).toMatch(/^Environment=/);
+});
