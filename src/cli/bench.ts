@@ -160,6 +160,7 @@ export function benchCommand(context: CliContext) {
           context.stdout(`\n${comparisonTable(first.baseUrl, second.baseUrl, rows)}`);
         }
       }
+      if (options.format === 'json') context.stdout(`${JSON.stringify(measured, null, 2)}\n`);
       signal.throwIfAborted();
     });
 }
