@@ -181,6 +181,16 @@ try {
     'tool                      C   CPU s  CPU s/1M  start-up  MB peak  ideal  throughput       TPOT        TTFT    p99 TTFT\n',
   );
   await (await fetch(`http://127.0.0.1:${port}/prepare?tokens=${options.tokens}`)).json();
+  // The server's own code is slow until it is compiled: not at the cost of the first tool.
+  const warmUp = tools['raw socket'];
+  const warmUpLoad = {
+    port,
+    concurrency: 32,
+    requests: 64,
+    tokens: Number(options.tokens),
+    folder,
+  };
+  if (warmUp !== undefined) await runTool('warm-up of the server', warmUp, warmUpLoad);
   const rows: Row[] = [];
   for (let round = 0; round < Number(options.rounds); round += 1) {
     for (const concurrency of options.concurrency.split(',').map(Number)) {
