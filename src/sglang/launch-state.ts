@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { FlagValue } from '../search-space/assignment.ts';
 import { type Conditions, verdictOf } from '../search-space/constraints.ts';
 import { numericValue, sameValue, valueIdentity } from '../search-space/values.ts';
@@ -24,6 +25,13 @@ function remainder(a: FlagValue | undefined, b: FlagValue | undefined): number |
   if (a === undefined || b === undefined) return undefined;
   const [left, right] = [numericValue(a), numericValue(b)];
   return left === undefined || right === undefined || right <= 0 ? 0 : left % right;
+}
+
+/** Longer tokens are replaced by a digest; equal ones stay equal. */
+const TOKEN_CHARACTERS = 100;
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }
 
 /** The flags of one launch while rules are applied to them: values, and what is not known of them. */
@@ -105,7 +113,9 @@ export class LaunchState {
     const conditioned = when.flatMap((one) => Object.keys(one));
     const names = new Set([...conditioned, ...(notMultiple ?? [])]);
     const held = [...names].map((name) => `${name}=${this.identityOf(name)}`);
-    return `${id}(${held.join(', ')})`;
+    const token = `${id}(${held.join(', ')})`;
+    // Tokens are built of tokens: whole, they grow to hundreds of kilobytes.
+    return token.length <= TOKEN_CHARACTERS ? token : `${id}#${digest(token)}`;
   }
 
   private identityOf(name: string): string {

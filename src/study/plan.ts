@@ -137,8 +137,8 @@ class Listing {
     assignment: Assignment,
     { rule, reason }: { readonly rule: string; readonly reason: string },
   ): void {
-    const group = this.illegal.get(rule);
-    const assignments = [...(group?.assignments ?? []), assignment];
+    const assignments = this.illegal.get(rule)?.assignments ?? [];
+    assignments.push(assignment);
     const count = assignments.length;
     this.illegal.set(rule, { rule, reason, by: 'sglang', count, assignments });
   }
