@@ -24,6 +24,11 @@ export function planJson({ study, version, budget, plan, estimate, warnings }: P
     launches: estimate.launches,
     hours: estimate.seconds / 3600,
     hours_basis: estimate.basis,
+    search: estimate.search,
+    search_launches: estimate.searchLaunches,
+    confirming_launches_each: estimate.confirmingRounds,
+    resolvable_gain_fraction: estimate.resolvableGainFraction,
+    launch_noise_fraction: estimate.noiseFraction,
     budget,
     combinations: plan.space.total,
     feasible: plan.space.feasible,
@@ -58,6 +63,8 @@ export function planReport(facts: PlanFacts): string {
       `study ${study}${version === null ? '' : `, SGLang ${version}`}`,
       `${String(space.total)} combinations, ${String(space.feasible)} keep the constraints`,
       `${String(estimate.launches)} launches, about ${duration(estimate.seconds)} (${estimate.basis}); budget: ${budget}`,
+      searchText(estimate, trials.length),
+      powerText(estimate),
     ],
     ['launched:', ...cut(trials.map(trialLine(baseline)))],
     skippedLines(plan),
@@ -110,4 +117,21 @@ function cut(lines: readonly string[]): readonly string[] {
 function duration(seconds: number): string {
   if (seconds < 90) return `${seconds.toFixed(0)} s`;
   return seconds < 5400 ? `${(seconds / 60).toFixed(0)} min` : `${(seconds / 3600).toFixed(1)} h`;
+}
+
+/** Which search is used, and why. */
+function searchText({ search, searchLaunches }: Estimate, trials: number): string {
+  return search === 'all'
+    ? 'search: every combination once, as the budget holds them all'
+    : `search: the most promising ${String(searchLaunches)} launches for ${String(trials)} trials, chosen by what was learnt so far, as the budget does not hold them all`;
+}
+
+/** Which difference the sweep can find. */
+function powerText(estimate: Estimate): string {
+  const { confirmingRounds, resolvableGainFraction, noiseFraction } = estimate;
+  const noise = `launches differing by ${(noiseFraction * 100).toFixed(1)} %`;
+  if (resolvableGainFraction === null) {
+    return 'confirmation: fewer than two launches each, so that no gain can be told from noise';
+  }
+  return `confirmation: up to ${String(confirmingRounds)} launches of each finalist and the baseline; with ${noise} a true gain of ${(resolvableGainFraction * 100).toFixed(1)} % is found in 9 of 10 sweeps`;
 }

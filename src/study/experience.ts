@@ -1,6 +1,8 @@
 import { mean } from '../metrics/statistics.ts';
-import type { StudyStore } from '../storage/study-store.ts';
+import type { ScoreKind } from '../ranking/score.ts';
+import type { StoredStudy, StudyStore } from '../storage/study-store.ts';
 import type { Experience } from './estimate.ts';
+import { launchedTrials } from './launched-trials.ts';
 
 /**
  * What the launches of a study took so far: mean seconds to ready, and mean seconds of a
@@ -16,8 +18,25 @@ export function experienceOf(store: StudyStore, name: string): Experience {
   }
   return {
     startSeconds: mean(starts),
+    ...noiseOf(store, study),
     pointSeconds: new Map(
       [...durations].map(([concurrency, seconds]) => [concurrency, (mean(seconds) ?? 0) * 1.5]),
     ),
   };
+}
+
+/** Launches of the baseline that tell how launches differ; fewer say too little. */
+const FEWEST_LAUNCHES = 4;
+
+function noiseOf(store: StudyStore, study: StoredStudy): Pick<Experience, 'noiseFraction'> {
+  const judged = {
+    profile: study.profile,
+    objective: { score: study.scoreKind as ScoreKind, limits: [] },
+  };
+  const baseline = launchedTrials(store.trialData(study.id), judged).find((one) => one.isBaseline);
+  const logs = (baseline?.launches ?? []).map(({ logScore }) => logScore);
+  if (logs.length < FEWEST_LAUNCHES) return {};
+  // Steps from launch to launch, which a slow drift hardly touches.
+  const squares = logs.slice(1).map((log, i) => (log - (logs[i] ?? log)) ** 2 / 2);
+  return { noiseFraction: Math.sqrt(mean(squares) ?? 0) };
 }

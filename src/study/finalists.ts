@@ -38,7 +38,8 @@ export function chooseFinalists(
   );
 }
 
-function affordableFinalists(wanted: number, rounds: number, launches: number): number {
+/** How many finalists `launches` confirming launches serve with enough rounds each. */
+export function affordableFinalists(wanted: number, rounds: number, launches: number): number {
   const enough = Math.min(rounds, WORTHWHILE_ROUNDS);
   if (enough < 1 || !Number.isFinite(launches)) return wanted;
   return Math.min(wanted, Math.max(1, Math.floor(launches / enough) - 1));
