@@ -85,14 +85,16 @@ function cellReasons(
   const samples = usable(all);
   const marks = [...new Set(all.flatMap(({ barredBy }) => barredBy))];
   if (all.length === 0) return [{ code: 'not-measured', concurrency }];
+  const failureFraction = Math.max(...all.map((s) => s.metrics['failure_fraction'] ?? 0));
+  const failures: Ineligibility[] =
+    failureFraction > MAX_FAILURE_FRACTION
+      ? [{ code: 'failed-requests', concurrency, failureFraction }]
+      : [];
   // A run that broke off disqualifies although its repeats went well; other marks only void a run.
   if (samples.length === 0 || marks.includes('partial')) {
-    return [{ code: 'barred', concurrency, marks }];
+    return [...failures, { code: 'barred', concurrency, marks }];
   }
-  const failureFraction = Math.max(...samples.map((s) => s.metrics['failure_fraction'] ?? 0));
-  if (failureFraction > MAX_FAILURE_FRACTION) {
-    return [{ code: 'failed-requests', concurrency, failureFraction }];
-  }
+  if (failures.length > 0) return failures;
   const isEstimated = samples.some(({ tokensFrom }) => tokensFrom === 'estimated');
   return isEstimated && someAreExact ? [{ code: 'estimated-tokens', concurrency }] : [];
 }
