@@ -11,6 +11,8 @@ import { rankingReport } from '../report/ranking-report.ts';
 import { trialPoints } from '../report/study-points.ts';
 import { localTarget } from '../server/local-target.ts';
 import { acquireLock, databaseLockPath, targetLockPath } from '../server/lock.ts';
+import type { Target } from '../server/target.ts';
+import { launchCommand } from '../service-file/launch-command.ts';
 import { lastOccurrence, parseLaunchArgs } from '../sglang/launch-args.ts';
 import type { StoredStudy, StudyStore } from '../storage/study-store.ts';
 import { checkBaseline } from '../study/baseline-guard.ts';
@@ -21,6 +23,7 @@ import { createLaunchBuilder } from '../study/launch-builder.ts';
 import { forgetLessons } from '../study/lessons.ts';
 import { createMeasurer, createProbe } from '../study/measurer.ts';
 import { storedOutputs } from '../study/output-check.ts';
+import { type EnvironmentCheck, preflight, usesGpus } from '../study/preflight.ts';
 import { type PreparedSweep, prepareSweep, storePlan } from '../study/prepare.ts';
 import type { Production } from '../study/production.ts';
 import { UNIT_PATH_META } from '../study/recommendation.ts';
@@ -38,6 +41,7 @@ interface SweepOptions {
   readonly db: string;
   readonly out?: string | undefined;
   readonly retry?: true | undefined;
+  readonly allowGpuProcesses?: true | undefined;
 }
 
 /** `sweep`: runs a study, or goes on with it. */
@@ -54,6 +58,7 @@ export function sweepCommand(context: CliContext) {
       'folder for logs and the recommendation (default: beside the database)',
     )
     .option('--retry', 'try trials again that failed or could not be started')
+    .option('--allow-gpu-processes', 'measure although other processes use the GPUs')
     .addHelpText(
       'after',
       '\nExamples:\n  nightsweep sweep search-spaces/demo.yaml\n  nightsweep sweep study.yaml --db night.sqlite',
@@ -80,6 +85,7 @@ async function sweep(path: string, options: SweepOptions, context: CliContext): 
     what: `the target ${study.target.baseUrl}`,
     clock,
   });
+  const machine = await prepareMachine(prepared, folder, options);
   using store = await openDatabase(options.db);
   await using databaseLock = await acquireLock({
     path: databaseLockPath(options.db),
@@ -94,11 +100,11 @@ async function sweep(path: string, options: SweepOptions, context: CliContext): 
   for (const note of notes) if (note !== undefined) context.stderr(note);
   if (options.retry === true) retryFailures(store, stored);
 
-  const end = await runPrepared(prepared, stored, store, folder, context, signal).catch(
+  const end = await runPrepared(prepared, machine, stored, store, folder, context, signal).catch(
     (error: unknown) => {
       if (error instanceof Interrupted) {
         context.stderr(
-          `the server is stopped; go on with: nightsweep sweep ${path} --db ${options.db}`,
+          `the server is stopped; go on with: ${launchCommand(['nightsweep', 'sweep', path, ...optionWords(options)])}`,
         );
       }
       throw error;
@@ -108,8 +114,44 @@ async function sweep(path: string, options: SweepOptions, context: CliContext): 
   await conclude(store, stored, folder, options.db, context);
 }
 
+function optionWords({ db, out }: SweepOptions): readonly string[] {
+  return ['--db', db, ...(out === undefined ? [] : ['--out', out])];
+}
+
+/** This machine, fit for the sweep. */
+interface Machine {
+  readonly target: Target;
+  /** What an interrupted sweep had left running. */
+  readonly ended: readonly string[];
+  readonly environmentProblem: EnvironmentCheck;
+}
+
+/** Ends leftovers of an interrupted sweep, and refuses a machine on which the sweep would fail. */
+async function prepareMachine(
+  { study, production, plan }: PreparedSweep,
+  folder: string,
+  options: SweepOptions,
+): Promise<Machine> {
+  const clock = systemClock;
+  const target = localTarget({ clock, stopSeconds: study.start.stopSeconds });
+  const ended = await target.cleanUp();
+  const { finalists, launches } = study.measure;
+  const environmentProblem = await preflight({
+    study,
+    launches: plan.trials.length + (finalists + 1) * (launches - 1),
+    databasePath: options.db,
+    logFolder: folder,
+    host: localHost,
+    clock,
+    usesGpus: usesGpus(production),
+    allowGpuProcesses: options.allowGpuProcesses ?? false,
+  });
+  return { target, ended, environmentProblem };
+}
+
 async function runPrepared(
   { study, production, plan }: PreparedSweep,
+  { target, ended, environmentProblem }: Machine,
   stored: StoredStudy,
   store: StudyStore,
   folder: string,
@@ -123,14 +165,13 @@ async function runPrepared(
   for (const warning of facts.warnings) context.stderr(`warning: ${warning}`);
 
   const access = accessOf(study, production, context);
-  const target = localTarget({ clock, stopSeconds: study.start.stopSeconds });
   const { expect } = study.baseline;
   const guard =
     expect === undefined
       ? undefined
       : createMeasurer(access, study, clock, { workload: expect.workload, salt: 'expect/' });
-  await using view = openLiveView(context);
-  view.emit({ type: 'cleaned-up', ended: await target.cleanUp() });
+  await using view = openLiveView(context, study.profile);
+  view.emit({ type: 'cleaned-up', ended });
   const kept = store.measurements(stored.id).length;
   view.emit({
     type: 'planned',
@@ -165,6 +206,7 @@ async function runPrepared(
       ),
       budget: createBudget(study.budget, clock),
       emit: view.emit,
+      environmentProblem,
       ...(guard === undefined || expect === undefined
         ? {}
         : {

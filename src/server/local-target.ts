@@ -91,7 +91,7 @@ interface StartDeps {
 async function startServer(request: LaunchRequest, deps: StartDeps): Promise<RunningServer> {
   requireLinux();
   const { hostname, port } = addressOf(request.baseUrl);
-  await refuseTakenPort(hostname, port);
+  await requireFreePort(request.baseUrl);
   const workingDirectory = resolve(request.workingDirectory ?? '.');
   await refuseMissingFolder(workingDirectory);
   const logPath = resolve(request.logPath);
@@ -158,7 +158,9 @@ function addressOf(baseUrl: string): { hostname: string; port: number } {
   return { hostname: url.hostname.replace(/^\[|\]$/g, ''), port };
 }
 
-async function refuseTakenPort(hostname: string, port: number): Promise<void> {
+/** Throws UserError naming who listens where a server of this base URL would. */
+export async function requireFreePort(baseUrl: string): Promise<void> {
+  const { hostname, port } = addressOf(baseUrl);
   const listeners = listenersOn(port);
   const isTaken = listeners.length > 0 || (await acceptsConnections(hostname, port, CONNECT_MS));
   if (!isTaken) return;

@@ -1,0 +1,100 @@
+import type { Clock } from '../clock.ts';
+import type { Study } from '../config/study.ts';
+import { UserError } from '../errors.ts';
+import type { Host } from '../host/host.ts';
+import { requireFiles } from '../load/file-limit.ts';
+import { type GpuSnapshot, readGpus, requireOwnGpus, waitForFreeGpus } from '../server/gpu-gate.ts';
+import { requireFreePort } from '../server/local-target.ts';
+import { type FreeSpace, freeSpace } from '../storage/free-space.ts';
+import { diskNeed, LEAST_FREE_BYTES } from './disk-need.ts';
+import type { Production } from './production.ts';
+
+/** The driver gives memory back within seconds; 30 s and more were seen (SGLang 0.5.23, network.py:62-67). */
+const GPU_RELEASE_SECONDS = 120;
+
+export interface PreflightOptions {
+  readonly study: Study;
+  readonly launches: number;
+  readonly databasePath: string;
+  readonly logFolder: string;
+  readonly host: Host;
+  readonly clock: Clock;
+  /** False where the server uses no GPU, as a simulated one. */
+  readonly usesGpus: boolean;
+  /** The user wants to measure beside the processes of others. */
+  readonly allowGpuProcesses: boolean;
+  /** `freeSpace`; only tests replace it. */
+  readonly spaceAt?: (path: string) => FreeSpace;
+}
+
+/** Asked before each launch: why the machine is in no state for one; undefined when it is. */
+export type EnvironmentCheck = (signal: AbortSignal) => Promise<string | undefined>;
+
+/**
+ * Checks the machine before a sweep touches anything: open files, the port, disk space, GPUs that
+ * others use (field reports A4, E12). Leftovers of an interrupted sweep must be ended before.
+ *
+ * @returns what to ask before each launch: a disk that fills up, and GPU memory that the last
+ *   server has not given back (A2), end a sweep cleanly.
+ * @throws UserError naming what is wrong, who holds it, and what to do.
+ */
+export async function preflight(options: PreflightOptions): Promise<EnvironmentCheck> {
+  const { study, host, usesGpus, spaceAt = freeSpace } = options;
+  requireFiles(Math.max(...study.profile.keys()));
+  await requireFreePort(study.target.baseUrl);
+  requireSpace(options, spaceAt);
+  const before = usesGpus ? await readGpus(host) : undefined;
+  if (before !== undefined) requireOwnGpus(before, new Set(), options.allowGpuProcesses);
+  return async (signal) =>
+    fullDisk(options, spaceAt) ?? (before && (await heldGpus(before, options, signal)));
+}
+
+function requireSpace(
+  { study, launches, databasePath, logFolder }: PreflightOptions,
+  spaceAt: (path: string) => FreeSpace,
+): void {
+  const { databaseBytes, logBytes } = diskNeed(study, launches);
+  const [forDatabase, forLogs] = [spaceAt(databasePath), spaceAt(logFolder)];
+  const shared = forDatabase.device === forLogs.device;
+  refuseShortage(databasePath, forDatabase.bytes, databaseBytes + (shared ? logBytes : 0));
+  if (!shared) refuseShortage(logFolder, forLogs.bytes, logBytes);
+}
+
+function refuseShortage(path: string, freeBytes: number, neededBytes: number): void {
+  if (freeBytes >= neededBytes + LEAST_FREE_BYTES) return;
+  throw new UserError(
+    `the disk of ${path} has ${mib(freeBytes)} free, this sweep needs about ${mib(neededBytes + LEAST_FREE_BYTES)}`,
+    { hint: 'free some space, or name other places with --db and --out' },
+  );
+}
+
+function fullDisk(
+  { databasePath, logFolder }: PreflightOptions,
+  spaceAt: (path: string) => FreeSpace,
+): string | undefined {
+  const full = [databasePath, logFolder].find((path) => spaceAt(path).bytes < LEAST_FREE_BYTES);
+  if (full === undefined) return undefined;
+  return `the disk of ${full} is nearly full (${mib(spaceAt(full).bytes)} free); everything measured is safe`;
+}
+
+async function heldGpus(
+  before: GpuSnapshot,
+  { host, clock }: PreflightOptions,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const limits = { clock, limitSeconds: GPU_RELEASE_SECONDS, signal };
+  const release = await waitForFreeGpus(host, before, limits);
+  if (release.state === 'free') return undefined;
+  return `GPU memory was not given back within ${String(GPU_RELEASE_SECONDS)} s: ${release.reason}`;
+}
+
+function mib(bytes: number): string {
+  return `${Math.floor(bytes / 1024 / 1024).toLocaleString('en')} MiB`;
+}
+
+/** Whether the servers of a study use GPUs: all but simulated ones and those told to use the CPU. */
+export function usesGpus({ argv, text }: Pick<Production, 'argv' | 'text'>): boolean {
+  if (argv.includes('--sim-gpu-file')) return true;
+  const isOnCpu = argv.some((word, i) => word === 'cpu' && argv[i - 1] === '--device');
+  return !isOnCpu && !text.includes('simulator switches (nightsweep simulate)');
+}
