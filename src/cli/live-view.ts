@@ -2,6 +2,7 @@ import { createLogUpdate } from 'log-update';
 import { systemClock } from '../clock.ts';
 import type { StudyEvent } from '../study/events.ts';
 import type { CliContext } from './context.ts';
+import type { LiveLines } from './live-lines.ts';
 import { progressPrinter } from './progress.ts';
 
 /** Redrawing faster than the eye only costs the load generator's processor time. */
@@ -11,8 +12,18 @@ export interface LiveView extends AsyncDisposable {
   readonly emit: (event: StudyEvent) => void;
 }
 
-/** Shows a sweep: lines that stay, and on a terminal one line below that tells what happens now. */
-export function openLiveView(context: CliContext): LiveView {
+/** Narrow enough for any terminal that does not say how wide it is. */
+const UNKNOWN_COLUMNS = 80;
+
+/**
+ * Shows a sweep: lines that stay, and on a terminal a few below that tell what happens now.
+ *
+ * @param profile weights of "best so far"; without it none is shown.
+ */
+export function openLiveView(
+  context: CliContext,
+  profile: ReadonlyMap<number, number> = new Map(),
+): LiveView {
   const terminal = context.isTerminal ? createLogUpdate(process.stdout) : undefined;
   let drawnAtMs = Number.NEGATIVE_INFINITY;
   const line = (text: string): void => {
@@ -20,13 +31,15 @@ export function openLiveView(context: CliContext): LiveView {
     context.stdout(`${text}\n`);
     drawnAtMs = Number.NEGATIVE_INFINITY;
   };
-  const live = (text: string): void => {
+  const live = (lines: LiveLines): void => {
     if (terminal === undefined || systemClock.nowMs() - drawnAtMs < REDRAW_MS) return;
     drawnAtMs = systemClock.nowMs();
-    terminal(text.slice(0, Math.max(20, process.stdout.columns - 1)));
+    // A terminal may say 0 (a serial line, some containers).
+    const columns = process.stdout.columns > 0 ? process.stdout.columns : UNKNOWN_COLUMNS;
+    terminal(lines.lines(drawnAtMs, columns).join('\n'));
   };
   return {
-    emit: progressPrinter(line, live, () => systemClock.nowMs()),
+    emit: progressPrinter(line, live, () => systemClock.nowMs(), profile),
     [Symbol.asyncDispose]: () => {
       terminal?.clear();
       return Promise.resolve();

@@ -3,41 +3,37 @@ import { signedPercent } from '../report/figures.ts';
 import type { Assignment } from '../search-space/assignment.ts';
 import { formatValue } from '../search-space/values.ts';
 import type { StudyEvent } from '../study/events.ts';
+import { LiveLines } from './live-lines.ts';
 
-/** What a sweep has done so far, as far as the live view shows it. */
+/** What a line that stays needs to know of those before it. */
 interface Progress {
-  launch: number;
-  launchesLeft: number;
-  current: string;
-  phase: string;
-  startedAtMs: number;
   baseline: Assignment | undefined;
 }
 
 /**
  * Turns the events of a sweep into lines for the terminal.
  *
- * Lines that stay (a launch, a measurement, the end of a trial) go to `line`; the passing state
- * (stage of a start, progress of a load run) goes to `live`, which a terminal overwrites and a
- * pipe leaves out.
+ * Lines that stay (a launch, a measurement, the end of a trial) go to `line`; what passes (stage
+ * of a start, progress of a load run, time left) goes to `live`, which a terminal overwrites and
+ * a pipe leaves out.
+ *
+ * @param profile weights of "best so far".
  */
 export function progressPrinter(
   line: (text: string) => void,
-  live: (text: string) => void,
+  live: (lines: LiveLines) => void,
   nowMs: () => number,
+  profile: ReadonlyMap<number, number> = new Map(),
 ): (event: StudyEvent) => void {
-  const progress: Progress = {
-    launch: 0,
-    launchesLeft: 0,
-    current: '',
-    phase: '',
-    startedAtMs: nowMs(),
-    baseline: undefined,
-  };
+  const progress: Progress = { baseline: undefined };
+  const nameOf = (event: StudyEvent & { readonly type: 'launch-started' }) =>
+    trialName(event, progress.baseline);
+  const lines = new LiveLines({ profile, nameOf }, nowMs());
   return (event) => {
     const text = lineOf(event, progress);
     if (text !== undefined) line(text);
-    live(liveText(event, progress, nowMs()));
+    lines.take(event, nowMs());
+    live(lines);
   };
 }
 
@@ -53,12 +49,6 @@ function lineOf(event: StudyEvent, progress: Progress): string | undefined {
         ? undefined
         : `ended what an interrupted sweep left: ${event.ended.join(', ')}`;
     case 'launch-started':
-      Object.assign(progress, {
-        launch: event.launch,
-        launchesLeft: event.launchesLeft,
-        current: trialName(event, progress.baseline),
-        phase: 'starting',
-      });
       return `launch ${String(event.launch)}  ${trialName(event, progress.baseline)}${event.round === 0 ? '' : `  (launch ${String(event.round + 1)} of this trial)`}`;
     case 'ready':
       return `    ready after ${event.seconds.toFixed(1)} s`;
@@ -92,23 +82,6 @@ function lineOf(event: StudyEvent, progress: Progress): string | undefined {
     case 'load':
       return undefined;
   }
-}
-
-function liveText(event: StudyEvent, progress: Progress, nowMs: number): string {
-  if (event.type === 'stage') {
-    const { stage, done, total } = event.progress;
-    progress.phase =
-      done === undefined ? stage : `${stage} ${String(done)}/${String(total ?? '?')}`;
-  }
-  if (event.type === 'measuring') {
-    progress.phase = `${event.phase === 'measure' ? 'measuring' : 'warming up'} C=${String(event.concurrency)}`;
-  }
-  if (event.type === 'load') {
-    const { ended, total, failed } = event.progress;
-    progress.phase = `C=${String(event.concurrency)} ${String(ended)}/${String(total)} requests${failed === 0 ? '' : `, ${String(failed)} failed`}`;
-  }
-  const elapsed = Math.round((nowMs - progress.startedAtMs) / 1000);
-  return `  ${progress.current}  ${progress.phase}  |  ${String(progress.launchesLeft)} launches left  |  ${String(elapsed)} s`;
 }
 
 function trialName(
