@@ -6,6 +6,7 @@ import type { RankedTrial, Ranking, RankingNote } from '../ranking/ranking.ts';
 import { scoreKinds } from '../ranking/score.ts';
 import { decisionText } from './decision-text.ts';
 import { decodingLines } from './decoding.ts';
+import { effectLines } from './effects-text.ts';
 import { list, percent, signedPercent } from './figures.ts';
 import { ineligibilitiesText } from './ineligibility-text.ts';
 import { rankingTable } from './ranking-table.ts';
@@ -37,6 +38,7 @@ export function rankingReport(
     disagreementLines(ranking),
     crossoverLines(ranking),
     shownTrials(ranking).flatMap(({ trial }) => decodingLines(trial, points)),
+    effectLines(ranking),
     ranking.notes.map(noteText),
     [decisionText(ranking, decide(ranking))],
   ];
