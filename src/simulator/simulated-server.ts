@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Children } from './children.ts';
 import type { ServerFault } from './faults.ts';
+import { noteGpuUse } from './gpu-file.ts';
 import type { SimulatorIo } from './io.ts';
 import type { Launch } from './launch.ts';
 import { ServerLog } from './log.ts';
@@ -102,6 +103,7 @@ export class SimulatedServer {
     const startUp = new StartUp(this.#launch, this.#log, this.#clock, this.#stop.signal);
     await startUp.readArguments();
     this.#children.startLoading(600 / switches.speed + 60);
+    if (switches.gpuFile !== undefined) noteGpuUse(switches.gpuFile, switches.gpuReleaseSeconds);
     const capacity = await startUp.loadScheduler();
     if (memory.state === 'fails') throw memory.error;
     this.#children.startServing(numberOf(fields, 'tp_size') ?? 1);

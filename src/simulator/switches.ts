@@ -35,6 +35,9 @@ export interface Switches {
   readonly hideEffective: boolean;
   readonly leftover: boolean;
   readonly ignoreSigterm: boolean;
+  readonly gpuFile: string | undefined;
+  /** Wall seconds; Infinity for never. */
+  readonly gpuReleaseSeconds: number;
   readonly driftFractionPerHour: number;
   readonly neighbourFraction: number;
 }
@@ -136,6 +139,16 @@ export const SWITCH_HELP: readonly SwitchHelp[] = [
   { name: 'sim-hide-effective', value: '', text: 'do not report the effective running limit' },
   { name: 'sim-leftover', value: '', text: 'leave a child behind that ignores SIGTERM' },
   { name: 'sim-ignore-sigterm', value: '', text: 'never end on SIGTERM' },
+  {
+    name: 'sim-gpu-file',
+    value: 'FILE',
+    text: 'write the use of GPU memory there, for a scripted nvidia-smi',
+  },
+  {
+    name: 'sim-gpu-release',
+    value: 'S',
+    text: 'seconds of the wall clock from the end until GPU memory is given back, or never (default 0)',
+  },
   { name: 'sim-drift', value: 'F', text: 'grow slower by this fraction per hour' },
   { name: 'sim-neighbour', value: 'F', text: 'slower by this fraction for 30 s of every 120 s' },
 ];
@@ -174,6 +187,11 @@ function readNumber(raw: Raw, name: string, least: number, most = Infinity): num
     throw new UserError(`--${name} ${String(text)} is not a number ${range}`);
   }
   return value;
+}
+
+function readText(raw: Raw, name: string): string | undefined {
+  const text = raw.get(name);
+  return text === true ? undefined : text;
 }
 
 function readStage(raw: Raw, name: string): Stage | undefined {
@@ -228,6 +246,11 @@ export function readSwitches(raw: Raw): Switches {
     hideEffective: raw.has('sim-hide-effective'),
     leftover: raw.has('sim-leftover'),
     ignoreSigterm: raw.has('sim-ignore-sigterm'),
+    gpuFile: readText(raw, 'sim-gpu-file'),
+    gpuReleaseSeconds:
+      raw.get('sim-gpu-release') === 'never'
+        ? Infinity
+        : (readNumber(raw, 'sim-gpu-release', 0) ?? 0),
     driftFractionPerHour: readNumber(raw, 'sim-drift', 0) ?? 0,
     neighbourFraction: readNumber(raw, 'sim-neighbour', 0) ?? 0,
   };
@@ -238,6 +261,7 @@ export function withoutFailures(switches: Switches): Switches {
   const { speed, seed, launchNoiseFraction, requestNoiseFraction, startSeconds } = switches;
   const kept = { speed, seed, launchNoiseFraction, requestNoiseFraction, startSeconds };
   const { driftFractionPerHour, neighbourFraction, hideEffective, effectiveMaxRunning } = switches;
+  const { gpuFile } = switches;
   return {
     ...readSwitches(new Map()),
     ...kept,
@@ -245,5 +269,6 @@ export function withoutFailures(switches: Switches): Switches {
     neighbourFraction,
     hideEffective,
     effectiveMaxRunning,
+    gpuFile,
   };
 }
