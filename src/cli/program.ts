@@ -11,6 +11,7 @@ import { planCommand } from './plan.ts';
 import { profileCommand } from './profile.ts';
 import { rankCommand } from './rank.ts';
 import { recommendCommand } from './recommend.ts';
+import { replayCommand } from './replay.ts';
 import { reportCommand } from './report.ts';
 import { simulateCommand } from './simulate.ts';
 import { statusCommand } from './status.ts';
@@ -38,6 +39,7 @@ const commands = [
   compareCommand,
   recommendCommand,
   reportCommand,
+  replayCommand,
   benchCommand,
   simulateCommand,
   importCommand,
