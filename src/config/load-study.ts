@@ -5,6 +5,7 @@ import { readExpectation } from './baseline-section.ts';
 import { readBudget } from './budget-section.ts';
 import { readConstraints } from './constraint-section.ts';
 import { readLimits } from './limits.ts';
+import { readNotify } from './notify-section.ts';
 import { readParameters } from './parameter-section.ts';
 import { type KeyPath, type Position, Problems, show } from './problems.ts';
 import { readProfile } from './profile.ts';
@@ -93,6 +94,7 @@ function interpret(
     baseline:
       expected === undefined ? {} : { expect: readExpectation(expected, workload, path, problems) },
     budget: readBudget(file.budget ?? {}, problems),
+    ...(file.notify !== undefined && { notify: readNotify(file.notify, problems) }),
     parameterPositions: positionsOf(file.parameters ?? {}, document),
     warnings: findWarnings(document),
   } as const;

@@ -3,6 +3,9 @@ import { z } from 'zod';
 /** Bundled prompt kinds; everything else in `workload.prompts` is the path of a file. */
 export const PROMPT_KINDS = ['code', 'chat', 'long-context', 'fixed-token', 'random-ids'] as const;
 
+/** When a sweep tells somebody: at its end, and when it needs a person. */
+export const NOTIFY_EVENTS = ['end', 'trouble'] as const;
+
 export const SCORE_KINDS = ['relative', 'time', 'tokens'] as const;
 
 const duration = z
@@ -140,6 +143,22 @@ export const studySchema = z.strictObject({
     })
     .optional()
     .describe('the sweep ends at whichever comes first'),
+  notify: z
+    .strictObject({
+      webhook: z.string().optional().describe('address that gets a JSON POST'),
+      webhook_env: z
+        .string()
+        .optional()
+        .describe('environment variable with that address, where it is a secret'),
+      command: argv.optional().describe('command that gets the JSON on standard input'),
+      on: z.array(z.enum(NOTIFY_EVENTS)).optional().describe('end, trouble; both'),
+      body: z
+        .string()
+        .optional()
+        .describe('JSON to post, with $event, $study and $text: {"text": "$study: $text"}'),
+    })
+    .optional()
+    .describe('whom the sweep tells when it ends or needs a person'),
 });
 
 export type StudyFile = z.infer<typeof studySchema>;

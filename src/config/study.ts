@@ -76,6 +76,19 @@ export interface BudgetConfig {
   readonly launches?: number;
 }
 
+/** `end`: the sweep ended, whatever the result. `trouble`: it needs a person. */
+export type NotifyEvent = 'end' | 'trouble';
+
+export interface NotifyConfig {
+  readonly on: readonly NotifyEvent[];
+  readonly webhook?: string;
+  /** Name of the environment variable that holds the address, where it is a secret. */
+  readonly webhookEnv?: string;
+  readonly command?: readonly string[];
+  /** JSON with `$event`, `$study`, `$text`; all three as keys when absent. */
+  readonly body?: string;
+}
+
 /** A study file, validated, defaults filled in. */
 export interface Study {
   readonly name: string;
@@ -93,6 +106,7 @@ export interface Study {
   readonly constraints: readonly Constraint[];
   readonly baseline: { readonly expect?: BaselineExpectation };
   readonly budget: BudgetConfig;
+  readonly notify?: NotifyConfig;
   /** Where each parameter stands in the file, by normalised name: for faults found later. */
   readonly parameterPositions: ReadonlyMap<string, Position>;
   readonly warnings: readonly StudyWarning[];
