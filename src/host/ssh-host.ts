@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
-import type { Client, ClientChannel, SFTPWrapper } from 'ssh2';
+import type { Client, SFTPWrapper } from 'ssh2';
 import { type Clock, systemClock } from '../clock.ts';
 import { UserError } from '../errors.ts';
 import type { CommandRequest, CommandResult, Host } from './host.ts';
-import { endMarkedScript, followCommand, remoteCommandLine } from './ssh-command.ts';
+import {
+  type ChannelOutcome,
+  endMarkedScript,
+  followCommand,
+  remoteCommandLine,
+} from './ssh-command.ts';
 import { resolveSshHops } from './ssh-config.ts';
 import type { SshConnection } from './ssh-connect.ts';
 import { errorMessage, HostUnreachableError } from './ssh-errors.ts';
@@ -192,9 +197,8 @@ class Ssh2Host implements SshHost {
       const startMs = this.#clock.nowMs();
       // Opening a channel that asks for nothing: no process starts, so only the way is measured.
       await this.#link.withChannel(
-        async (client) => exec(client, ':'),
-        async (channel) =>
-          followCommand(channel, { argv: [], timeoutMs: COMMAND_LIMIT_MS }, () => 0),
+        async (client) => exec(client, ':', { argv: [], timeoutMs: COMMAND_LIMIT_MS }, this.#clock),
+        async ({ outcome }) => outcome,
       );
       samples.push(this.#clock.nowMs() - startMs);
     }
@@ -209,8 +213,8 @@ class Ssh2Host implements SshHost {
   async #execute(line: string, request: CommandRequest): Promise<CommandResult | 'lost'> {
     return this.#link
       .withChannel(
-        async (client) => exec(client, line),
-        async (channel) => followCommand(channel, request, () => this.#clock.nowMs()),
+        async (client) => exec(client, line, request, this.#clock),
+        async ({ outcome }) => outcome,
       )
       .catch(lostIfChannelWas);
   }
@@ -281,11 +285,20 @@ async function unlessLost<T>(
   }
 }
 
-async function exec(client: Client, line: string): Promise<ClientChannel> {
+/**
+ * Starts a command. It is followed from within ssh2's callback: a quick one has ended before a
+ * promise could say that it began, and nobody would hear its exit code.
+ */
+async function exec(
+  client: Client,
+  line: string,
+  request: CommandRequest,
+  clock: Clock,
+): Promise<{ readonly outcome: Promise<ChannelOutcome> }> {
   return new Promise((resolve, reject) => {
     client.exec(line, (error, channel) => {
-      if (error === undefined) resolve(channel);
-      else reject(error);
+      if (error !== undefined) reject(error);
+      else resolve({ outcome: followCommand(channel, request, () => clock.nowMs()) });
     });
   });
 }

@@ -177,6 +177,15 @@ describeContainer('commands over ssh', () => {
     );
   });
 
+  test('a command that ends at once is never taken for a broken link', async () => {
+    for (let i = 0; i < 60; i += 1) {
+      const results = await Promise.all(
+        Array.from({ length: 4 }, async () => host.run({ argv: ['true'], timeoutMs: 20_000 })),
+      );
+      expect(results.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
+    }
+  });
+
   test('ending the connection leaves no command that outlives its limit', async () => {
     const own = await openSshHost('box', { configPath: box.sshConfigPath, firstPatienceMs: 5000 });
     const running = own.run({ argv: ['sleep', '4720'], timeoutMs: 2000 }).catch(() => 'gone');
