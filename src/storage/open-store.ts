@@ -22,6 +22,8 @@ export interface OpenOptions {
   readonly readOnly?: boolean;
   /** `statfs` type of a directory; only tests replace it. */
   readonly fileSystemType?: (directory: string) => number;
+  /** The file may not grow beyond so many pages, as on a full disk; only tests set it. */
+  readonly maxPages?: number;
 }
 
 /**
@@ -44,6 +46,7 @@ export function openStore(path: string, options: OpenOptions = {}): StudyStore {
       const notices = readOnly ? [] : setJournal(db, path, options.fileSystemType ?? typeOf);
       db.pragma('foreign_keys = ON');
       migrate(db, path);
+      if (options.maxPages !== undefined) db.pragma(`max_page_count = ${options.maxPages}`);
       return new SqliteStudyStore(db, notices);
     } catch (error) {
       db.close();

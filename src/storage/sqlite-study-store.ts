@@ -11,6 +11,7 @@ import {
 import { insertMeasurement, readKeys, readMeasurements } from './measurement-rows.ts';
 import { readTrialData } from './ranking-rows.ts';
 import { readRequests } from './request-rows.ts';
+import { explainSqliteError } from './sqlite-errors.ts';
 import { insertStudy, readStudies, updateStudyRow } from './study-rows.ts';
 import type {
   ImportedLaunch,
@@ -178,8 +179,14 @@ export class SqliteStudyStore implements StudyStore {
   /**
    * Runs `change` as one transaction that takes the write lock first: one that began by reading
    * would fail at once, whatever the busy timeout, when another writer came between (E16).
+   *
+   * A full disk takes back this transaction alone: what was committed before stays readable.
    */
   #write<T>(change: () => T): T {
-    return this.#db.transaction(change).immediate();
+    try {
+      return this.#db.transaction(change).immediate();
+    } catch (error) {
+      throw explainSqliteError(error, this.#db.name, false);
+    }
   }
 }

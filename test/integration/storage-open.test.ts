@@ -142,7 +142,7 @@ describe('at the same time', () => {
   test('a reader cannot write', () => {
     openStore(at('read.sqlite'))[Symbol.dispose]();
     using reader = openStore(at('read.sqlite'), { readOnly: true });
-    expect(() => reader.createStudy(identity, 1)).toThrow('readonly');
+    expect(() => reader.createStudy(identity, 1)).toThrow('cannot be written');
   });
 
   test('an open read of another process does not stop a write (E16)', () => {
