@@ -21,7 +21,7 @@ import { oneOf, wholeNumber } from './options.ts';
 /** A snapshot of several MiB would not be a page of metrics. */
 const FETCH_TIMEOUT_MS = 30_000;
 /** Large chunks: a day's log is hundreds of MiB. */
-const CHUNK_BYTES = 1 << 20;
+const CHUNK_BYTES = 1 << 17;
 
 interface ProfileOptions extends LogPeriod {
   readonly count: CountWhat;
