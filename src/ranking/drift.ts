@@ -10,6 +10,8 @@ import type { LaunchScore } from './launch-scores.ts';
  * one parameter (Akaike); it is told of only beyond chance (`isSignificant`).
  */
 export interface Drift {
+  /** It is taken out of comparisons with the baseline. */
+  readonly isModelled: boolean;
   readonly isSignificant: boolean;
   /** Change of the log score at a launch against the baseline's mean; 0 where nothing drifts. */
   readonly offsetAt: (launch: number) => number;
@@ -31,7 +33,12 @@ const SIGNIFICANT_LOG_LIKELIHOOD = 5.02 / 2;
 /** Below this nothing can be told from noise. */
 const FEWEST_LAUNCHES = 4;
 
-const STEADY: Drift = { isSignificant: false, offsetAt: () => 0, rangeFraction: 0 };
+const STEADY: Drift = {
+  isModelled: false,
+  isSignificant: false,
+  offsetAt: () => 0,
+  rangeFraction: 0,
+};
 
 /** The drift that a study's baseline launches show. */
 export function driftOf(baseline: readonly LaunchScore[]): Drift {
@@ -50,6 +57,7 @@ export function driftOf(baseline: readonly LaunchScore[]): Drift {
   const levels = at.map(best.levelAt);
   const level = mean(levels) ?? 0;
   return {
+    isModelled: true,
     isSignificant: gain > SIGNIFICANT_LOG_LIKELIHOOD,
     offsetAt: (launch) => best.levelAt(launch) - level,
     rangeFraction: Math.expm1(Math.max(...levels) - Math.min(...levels)),

@@ -67,7 +67,10 @@ export function estimatesOf(
   const drift = driftOf(reference);
   const jumps = jumpsOf(reference, confirmation ?? PRIOR_NOISE);
   const search = (cells: ReadonlyMap<number, Cell>) =>
-    meanAgainstDrift(launchScores(kind, profile, cells), drift, jumps);
+    // Nothing to correct: the launches of thousands of trials need not be gone through.
+    confirmation === undefined && !drift.isModelled && jumps.length === 0
+      ? undefined
+      : meanAgainstDrift(launchScores(kind, profile, cells), drift, jumps);
   const base = baseline && noise.estimate(baseline.cells);
   if (confirmation === undefined || base === undefined) {
     return {
@@ -112,7 +115,7 @@ export function estimatesOf(
       }
       const own = noise.estimate(cells);
       if (own === undefined) return undefined;
-      const { correction, launches } = search(cells);
+      const { correction, launches } = search(cells) ?? { correction: 0, launches: 1 };
       return {
         logScore: own.logScore - correction,
         standardError: Math.sqrt(variance / launches),
@@ -151,7 +154,7 @@ function confirmable(
 ): readonly LaunchedTrial[] {
   // Launches of thousands of trials that were searched only are not worth their scores.
   const isConfirmed = ({ cells }: EstimatedTrial) =>
-    [...cells.values()].some((cell) => [...cell.roundByLaunch.values()].some(isConfirmingRound));
+    [...cells.values()].some(({ latestRound }) => isConfirmingRound(latestRound));
   return trials
     .filter((one) => one.isBaseline || isConfirmed(one))
     .map(({ trial, isBaseline, cells }) => {

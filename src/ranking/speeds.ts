@@ -12,6 +12,7 @@ export interface Cell {
   readonly logsByLaunch: ReadonlyMap<number, readonly number[]>;
   /** Round of each launch (phases.ts). */
   readonly roundByLaunch: ReadonlyMap<number, number>;
+  readonly latestRound: number;
 }
 
 export type ThroughputKind = CellSample['throughputKind'];
@@ -51,12 +52,15 @@ export function cellsOf(
     if (samples.length === 0 || kind === undefined) continue;
     const logsByLaunch = new Map<number, number[]>();
     const roundByLaunch = new Map<number, number>();
+    let latestRound = 0;
     for (const sample of samples) {
       const log = Math.log(speedOf(sample, kind));
       const logs = logsByLaunch.get(sample.launchId);
       if (logs === undefined) logsByLaunch.set(sample.launchId, [log]);
       else logs.push(log);
-      roundByLaunch.set(sample.launchId, sample.round ?? 0);
+      const round = sample.round ?? 0;
+      roundByLaunch.set(sample.launchId, round);
+      latestRound = Math.max(latestRound, round);
     }
     cells.set(concurrency, {
       outputTokensPerSecond: centre(logsByLaunch, samples, kind),
@@ -64,6 +68,7 @@ export function cellsOf(
       n: samples.length,
       logsByLaunch,
       roundByLaunch,
+      latestRound,
     });
   }
   return cells;
