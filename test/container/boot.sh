@@ -16,6 +16,9 @@ cgroups=/sys/fs/cgroup
 [ -d $cgroups/unified ] && cgroups=$cgroups/unified
 own_cgroup=$cgroups/$name
 
+# Ctrl-C reaches the whole process group; this one still has to clean up.
+trap '' INT TERM HUP
+
 exec 3<&0
 mkdir -p "$work/upper" "$work/changes" "$work/root"
 
@@ -50,7 +53,7 @@ wait -n "$container" "$caller"
 # The shell would tell the tests' output that its job was killed.
 exec 2>/dev/null
 kill -KILL "$container"
-kill "$caller" 2>/dev/null
+kill -KILL "$caller" 2>/dev/null
 wait "$container" 2>/dev/null
 status=$?
 
