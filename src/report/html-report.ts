@@ -1,8 +1,10 @@
 import { decisionSection } from './html-decision.ts';
+import { effectsSection } from './html-effects.ts';
 import { latencySection } from './html-latency.ts';
 import { html, jsonScript, type Markup, rawHtml } from './html-markup.ts';
 import { marksSection, methodSection } from './html-method.ts';
 import { outcomesSection } from './html-outcomes.ts';
+import { paretoSection } from './html-pareto.ts';
 import { rankingSection } from './html-ranking.ts';
 import { type ReportData, type ReportInput, reportData } from './html-report-data.ts';
 import { shownSeries } from './html-series.ts';
@@ -22,7 +24,9 @@ export function htmlReport(input: ReportInput): string {
   const sections = [
     throughputSection(data, series),
     rankingSection(data),
+    effectsSection(data),
     latencySection(data, series),
+    paretoSection(data),
     timelineSection(data),
     outcomesSection(data),
     marksSection(data),
@@ -49,8 +53,10 @@ function summary({ trials, launches, measurements, study }: ReportData): string 
 const TITLES: Readonly<Record<string, string>> = {
   throughput: 'Throughput',
   ranking: 'Ranking',
+  effects: 'Effects',
   latency: 'Latency',
   accept: 'Accept length',
+  pareto: 'Speed and waiting',
   night: 'The night',
   out: 'Not ranked',
   marks: 'Marks',
