@@ -27,8 +27,8 @@ export function replayCommand(context: CliContext) {
       '\nExamples:\n  nightsweep replay demo\n  nightsweep replay demo --sampler budgeted --launches 20',
     )
     .action(async (name, { db, sampler, launches, json }) => {
-      const { store, study } = await openStoredStudy(db, name);
-      using _ = store;
+      const { store: opened, study } = await openStoredStudy(db, name);
+      using store = opened;
       const data = store.trialData(study.id);
       const judgedBy = {
         profile: study.profile,
