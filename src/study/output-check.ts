@@ -48,7 +48,10 @@ export class OutputChecker {
   }
 
   async #ask(facts: ServerFacts, isBaseline: boolean, signal: AbortSignal): Promise<OutputCheck> {
-    const outputs = await askGuardPrompts({ ...this.#server, model: facts.model }, signal);
+    const outputs = await askGuardPrompts(
+      { ...this.#server, model: facts.model, timeScale: facts.timeScale },
+      signal,
+    );
     if (isBaseline) {
       this.#baseline ??= outputs;
       return {
