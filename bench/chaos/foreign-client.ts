@@ -1,0 +1,29 @@
+/** Somebody else's client: keeps two requests at the server while it is on. */
+export function foreignClient(baseUrl: string): { start(): void; stop(): void } {
+  let abort: AbortController | undefined;
+  const keepBusy = async (signal: AbortSignal) => {
+    const body = JSON.stringify({
+      text: 'Somebody else asks',
+      sampling_params: { max_new_tokens: 2000, ignore_eos: true },
+    });
+    while (!signal.aborted) {
+      try {
+        await (await fetch(`${baseUrl}/generate`, { method: 'POST', body, signal })).text();
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    }
+  };
+  return {
+    start: () => {
+      if (abort !== undefined) return;
+      abort = new AbortController();
+      void keepBusy(abort.signal);
+      void keepBusy(abort.signal);
+    },
+    stop: () => {
+      abort?.abort();
+      abort = undefined;
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import type { Clock } from '../../src/clock.ts';
+import type { LaunchRequest, RunningServer, ServerExit, Target } from '../../src/server/target.ts';
+import { findLaunchProgram } from '../../src/sglang/launch-program.ts';
+import { type StartedSimulator, startSimulator } from '../../src/simulator/main.ts';
+
+/** Servers that run, over all sweeps of this process: empty when a sweep has cleaned up. */
+export class LiveServers {
+  readonly #ports = new Set<string>();
+  add(baseUrl: string): void {
+    this.#ports.add(baseUrl);
+  }
+  delete(baseUrl: string): void {
+    this.#ports.delete(baseUrl);
+  }
+  runs(baseUrl: string): boolean {
+    return this.#ports.has(baseUrl);
+  }
+}
+
+interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/**
+ * Simulated servers inside this process: a thousand sweeps would else spend their time on starting
+ * programs. Real processes, their groups and their leftovers are the business of the tests of
+ * `src/server`.
+ */
+export function inProcessTarget(clock: Clock, stopSeconds: number, live: LiveServers): Target {
+  return {
+    start: (request) => Promise.resolve(startServer(request, clock, stopSeconds, live)),
+    cleanUp: () => Promise.resolve([]),
+  };
+}
+
+function startServer(
+  request: LaunchRequest,
+  clock: Clock,
+  stopSeconds: number,
+  live: LiveServers,
+): RunningServer {
+  const { simulator, refusal } = begin(request);
+  if (simulator !== undefined) live.add(request.baseUrl);
+  const text = () => simulator?.output() ?? refusal;
+  let exit: ServerExit | undefined;
+  let stopRequested = false;
+  let bound = 0;
+  void simulator?.baseUrl.then(
+    () => (bound += 1),
+    () => undefined,
+  );
+  const ended: Promise<Ended> =
+    simulator === undefined
+      ? Promise.resolve({ code: 2, signal: null })
+      : simulator.ended.then((end) =>
+          end === 'SIGKILL' ? { code: null, signal: 'SIGKILL' } : { code: end, signal: null },
+        );
+  const exited = ended.then((how) => {
+    live.delete(request.baseUrl);
+    exit = { ...how, requested: stopRequested };
+    return exit;
+  });
+  const stop = async () => {
+    const startedAtMs = clock.nowMs();
+    if (exit === undefined) stopRequested = true;
+    simulator?.terminate();
+    await Promise.race([exited, clock.sleep(stopSeconds * 1000)]);
+    await simulator?.kill();
+    await exited;
+    return { clean: true, seconds: (clock.nowMs() - startedAtMs) / 1000, survivors: [] };
+  };
+  return {
+    pid: process.pid,
+    startedAtMs: clock.nowMs(),
+    exit: () => exit,
+    exited,
+    logTail: (lines) => text().split('\n').filter(Boolean).slice(-lines),
+    logBytes: () => text().length,
+    // The simulator says when it binds anew, which is what a new listening socket shows.
+    servingIdentity: () =>
+      bound === 0 ? undefined : String(text().split('Uvicorn running on').length),
+    stop,
+    [Symbol.asyncDispose]: async () => {
+      await stop();
+    },
+  };
+}
+
+function begin({ argv, environment }: LaunchRequest): {
+  readonly simulator: StartedSimulator | undefined;
+  readonly refusal: string;
+} {
+  const end = findLaunchProgram(argv)?.end ?? 0;
+  try {
+    return { simulator: startSimulator(argv.slice(end), environment), refusal: '' };
+  } catch (error) {
+    const refusal = error instanceof Error ? error.message.replace(/^exit \d+: /, '') : '';
+    return { simulator: undefined, refusal };
+  }
+}
