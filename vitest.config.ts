@@ -1,4 +1,7 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
+
+/** Tests that boot a container: two at a time would starve each other on a small machine. */
+const container = 'test/integration/{ssh,systemd}/**/*.test.ts';
 
 export default defineConfig({
   test: {
@@ -8,8 +11,18 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/{integration,contract}/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, container],
           testTimeout: 30_000,
           hookTimeout: 30_000,
+        },
+      },
+      {
+        test: {
+          name: 'container',
+          include: [container],
+          testTimeout: 60_000,
+          hookTimeout: 300_000,
+          fileParallelism: false,
         },
       },
       {
