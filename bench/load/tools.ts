@@ -53,7 +53,7 @@ function benchServing(line: string): Reported {
 const url = ({ port }: Load): string => `http://127.0.0.1:${port}`;
 const lastLine = (text: string): string => text.trim().split('\n').at(-1) ?? '';
 
-function nightsweep(api: 'native' | 'openai-completions'): Tool {
+function nightsweep(api: 'native' | 'openai-completions', warmUp = ['--warm-up', '0']): Tool {
   return {
     needs: join(root, 'dist/cli/main.js'),
     argv: (load) => [
@@ -61,7 +61,7 @@ function nightsweep(api: 'native' | 'openai-completions'): Tool {
       join(root, 'dist/cli/main.js'),
       ...['bench', String(load.concurrency), '--base-url', url(load), '--api', api],
       ...['--input-tokens', '100', '--output-tokens', String(load.tokens)],
-      ...['--requests', String(load.requests), '--warm-up', '0', '--format', 'jsonl'],
+      ...['--requests', String(load.requests), ...warmUp, '--format', 'jsonl'],
     ],
     read: (_load, stdout) => benchServing(lastLine(stdout)),
   };
@@ -89,6 +89,8 @@ function sglangServing(module: 'serving' | 'rust_client', backend: string): Tool
 export const tools: Readonly<Record<string, Tool>> = {
   'nightsweep native': nightsweep('native'),
   'nightsweep openai': nightsweep('openai-completions'),
+  /** As it is used: with its warm-up, whose CPU counts as start-up here. */
+  'nightsweep warmed up': nightsweep('native', []),
   'bare undici dispatch': {
     needs: join(here, 'clients/reference.mjs'),
     argv: ({ port, concurrency, requests, tokens }) =>
