@@ -185,7 +185,7 @@ async function runPrepared(
       type: 'notice',
       text: 'an earlier sweep of this study was interrupted: its last measurement is taken again',
     });
-  return runStudy(
+  return await runStudy(
     {
       study,
       stored,
