@@ -219,7 +219,7 @@ function studyText(
       base_url: `http://127.0.0.1:${String(port)}`,
     },
     profile: { 2: 0.6, 6: 0.4 },
-    workload: { prompts: 'code', input_tokens: 64, output_tokens: 48, requests: 12 },
+    workload: { prompts: 'code', input_tokens: 64, output_tokens: 150, requests: 12 },
     parameters,
     measure: {
       finalists: 0,

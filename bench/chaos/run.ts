@@ -46,6 +46,7 @@ async function worker(): Promise<void> {
     }
     verdicts.push(...found);
     done += 1;
+    if (done % 250 === 0) console.log(confusionTable(verdicts));
     if (done % 25 === 0) {
       const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(0);
       const wrong = verdicts.filter(({ right }) => !right).length;
