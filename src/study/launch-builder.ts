@@ -6,7 +6,7 @@ import { effectiveConfiguration } from '../sglang/effective-configuration.ts';
 import { redactArgv, redactEnvironment } from '../sglang/redact.ts';
 import type { StoredTrial } from '../storage/study-store.ts';
 import type { Production } from './production.ts';
-import type { LaunchBuilder } from './run-study.ts';
+import type { LaunchBuilder } from './trial-launcher.ts';
 
 /**
  * A crash otherwise waits up to 65 s for dumps that nobody reads (SGLang 0.5.23, environ.py:869-871).
@@ -26,14 +26,14 @@ export function commandOf(
   readonly environment: Readonly<Record<string, string>>;
 } {
   const applied = applyAssignment(argv, assignment, help, { version: version ?? undefined });
-  const variables = { ...environment };
+  const variables = new Map(Object.entries(environment));
   for (const [name, value] of Object.entries(assignment)) {
     if (!name.startsWith(ENV_PREFIX)) continue;
     const variable = name.slice(ENV_PREFIX.length);
-    if (value === null || value === false) delete variables[variable];
-    else variables[variable] = Array.isArray(value) ? value.join(' ') : environmentText(value);
+    if (value === null || value === false) variables.delete(variable);
+    else variables.set(variable, Array.isArray(value) ? value.join(' ') : environmentText(value));
   }
-  return { argv: applied.argv, environment: variables };
+  return { argv: applied.argv, environment: Object.fromEntries(variables) };
 }
 
 function environmentText(value: Assignment[string]): string {

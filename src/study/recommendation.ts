@@ -48,7 +48,8 @@ export async function recommend(
   const help = parseHelp(study.helpText);
   const version = study.sglangVersion ?? undefined;
   if (study.unitText === '') return recommendCommand(study, assignment, help, version);
-  const path = String(store.studyMeta(study.id, UNIT_PATH_META) ?? 'sglang.service');
+  const known = store.studyMeta(study.id, UNIT_PATH_META);
+  const path = typeof known === 'string' ? known : 'sglang.service';
   const text = await productionText(study, path, host);
   const { service, options } = await readUnit(path, text, host);
   const emitted = emitUnit(service, assignment, help, { ...options, version });

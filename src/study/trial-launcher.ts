@@ -1,0 +1,191 @@
+import type { Study } from '../config/study.ts';
+import { mean } from '../metrics/statistics.ts';
+import type { RunningServer } from '../server/target.ts';
+import type { EffectiveConfiguration } from '../sglang/effective-configuration.ts';
+import type { MeasurementKey, StoredStudy, StoredTrial } from '../storage/study-store.ts';
+import type { Budget } from './budget.ts';
+import { keysOfRound, missingKeys } from './keys.ts';
+import { Lessons } from './lessons.ts';
+import { type LaunchDeps, type LaunchJob, type LaunchOutcome, runLaunch } from './run-launch.ts';
+import type { ServerFacts } from './services.ts';
+import { baselineError, failureText, isEnvironment, mayBeChance, verdictOf } from './verdict.ts';
+
+/** Launches given to one round of a trial while the environment, not the flags, is at fault. */
+const ATTEMPTS_PER_ROUND = 2;
+
+/** Environment failures in a row, over trials, that end the sweep: the rest would fail too. */
+const BROKEN_AFTER_FAILURES = 3;
+
+/** How a trial's assignment becomes a launch. */
+export interface LaunchBuilder {
+  build(trial: StoredTrial, launchNumber: number): Pick<LaunchJob, 'request' | 'shown'>;
+  /** Compares what was asked with what the server runs; returns what is stored. */
+  effective(trial: StoredTrial, facts: ServerFacts, server: RunningServer): EffectiveConfiguration;
+}
+
+export interface LauncherDeps extends LaunchDeps {
+  readonly study: Study;
+  readonly stored: StoredStudy;
+  /** What this plan launches, the baseline first. */
+  readonly trials: readonly StoredTrial[];
+  readonly builder: LaunchBuilder;
+  readonly budget: Budget;
+  /** Compares the first baseline launch with recorded numbers; throws UserError on a mismatch. */
+  readonly checkBaseline?: (facts: ServerFacts, signal: AbortSignal) => Promise<void>;
+}
+
+/**
+ * Launches trials one at a time: with the measurements that are missing, again where the machine
+ * and not the flags was at fault, and writes down what each launch says about its trial.
+ */
+export class TrialLauncher {
+  readonly #deps: LauncherDeps;
+  readonly #signal: AbortSignal;
+  readonly #lessons: Lessons;
+  #launches = 0;
+  #failuresInARow = 0;
+
+  constructor(deps: LauncherDeps, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#signal = signal;
+    this.#lessons = new Lessons(deps.store, deps.stored.id);
+  }
+
+  /**
+   * Launches a round of a trial. Defined, with the reason, when the machine failed so often in a
+   * row that every further launch would fail too. Throws UserError when the baseline's first
+   * launch cannot be measured.
+   */
+  async measureTrial(
+    trial: StoredTrial,
+    round: number,
+    launchesLeft: number,
+  ): Promise<string | undefined> {
+    let outcome = await this.#launch(trial, round, launchesLeft);
+    for (let attempt = 1; attempt < ATTEMPTS_PER_ROUND && mayBeChance(outcome); attempt += 1) {
+      this.#deps.emit({
+        type: 'notice',
+        text: `trial ${String(trial.number)}: ${failureText(outcome)}; starting it once more`,
+      });
+      outcome = await this.#launch(trial, round, launchesLeft);
+    }
+    this.#lessons.learn(trial, outcome);
+    const isLaterBaseline = trial.isBaseline && round > 0;
+    if (isLaterBaseline && outcome.state !== 'measured') {
+      // What it measured before stands: it was complete.
+      const text = `the baseline failed in a later launch: ${failureText(outcome)}`;
+      this.#deps.emit({ type: 'notice', text });
+    } else this.#settle(trial, outcome);
+    if (trial.isBaseline && round === 0 && outcome.state !== 'measured')
+      throw baselineError(outcome);
+    this.#failuresInARow = isEnvironment(outcome) ? this.#failuresInARow + 1 : 0;
+    return this.#failuresInARow < BROKEN_AFTER_FAILURES ? undefined : failureText(outcome);
+  }
+
+  async #launch(trial: StoredTrial, round: number, launchesLeft: number): Promise<LaunchOutcome> {
+    this.#signal.throwIfAborted();
+    const { builder, emit, checkBaseline, budget, clock } = this.#deps;
+    this.#launches += 1;
+    const { request, shown } = builder.build(trial, this.#launches);
+    emit({
+      type: 'launch-started',
+      trial: trial.number,
+      assignment: trial.assignment,
+      isBaseline: trial.isBaseline,
+      round: this.#earlierRounds(trial, round),
+      launch: this.#launches,
+      launchesLeft,
+    });
+    const startedAtMs = clock.nowMs();
+    const first = trial.isBaseline && round === 0;
+    const outcome = await runLaunch(
+      {
+        trial,
+        round,
+        keys: this.#missing(trial, round),
+        request,
+        shown,
+        onReady: (facts, server) => this.#readBack(trial, facts, server),
+        baselineAt: (concurrency) => this.#baselineAt(concurrency),
+        baselineStartSeconds: trial.isBaseline ? undefined : this.#baselineStartSeconds(),
+        ...(first && checkBaseline !== undefined ? { beforeMeasuring: checkBaseline } : {}),
+      },
+      this.#deps,
+      this.#signal,
+    );
+    budget.launchTook((clock.nowMs() - startedAtMs) / 1000);
+    return outcome;
+  }
+
+  /** What the server runs; tells of every asked value that did not take effect. */
+  #readBack(trial: StoredTrial, facts: ServerFacts, server: RunningServer): EffectiveConfiguration {
+    const { builder, emit } = this.#deps;
+    const effective = builder.effective(trial, facts, server);
+    for (const [name, { asked, effective: runs, took }] of Object.entries(effective.values)) {
+      if (took !== 'no' || runs === undefined) continue;
+      emit({ type: 'no-effect', trial: trial.number, parameter: name, asked, effective: runs });
+    }
+    return effective;
+  }
+
+  /** Writes down what the launch says about its trial. */
+  #settle(trial: StoredTrial, outcome: LaunchOutcome): void {
+    const { store, emit } = this.#deps;
+    const verdict = verdictOf(outcome);
+    store.setTrialState(trial.id, verdict.state, verdict.cause, verdict.reason);
+    emit({ type: 'trial-ended', trial: trial.number, ...verdict });
+  }
+
+  /** Whether the trial is expected to fail like others did; then it is skipped for good. */
+  isHopeless(trial: StoredTrial): boolean {
+    if (trial.isBaseline) return false;
+    const inferred = this.#lessons.expectedFailure(trial);
+    if (inferred === undefined) return false;
+    const reason = this.#lessons.skip(trial, inferred);
+    const { emit } = this.#deps;
+    const verdict = { state: 'skipped', cause: inferred.code, reason } as const;
+    emit({ type: 'trial-ended', trial: trial.number, ...verdict });
+    return true;
+  }
+
+  /** Launches of this trial that were measured before. */
+  #earlierRounds(trial: StoredTrial, round: number): number {
+    const keys = this.#deps.store.measuredKeys(trial.id);
+    return new Set(keys.map((key) => key.round).filter((one) => one < round)).size;
+  }
+
+  /** Whether nothing more is to be launched of a round: it is measured, or the trial has ended. */
+  isOver(trial: StoredTrial, round: number): boolean {
+    const { state } = this.current(trial);
+    if (state === 'infeasible' || state === 'partial' || state === 'skipped') return true;
+    return this.#missing(trial, round).length === 0;
+  }
+
+  /** As stored now: an earlier round may have ended it. */
+  current(trial: StoredTrial): StoredTrial {
+    const { store, stored } = this.#deps;
+    return store.trials(stored.id).find(({ id }) => id === trial.id) ?? trial;
+  }
+
+  #missing(trial: StoredTrial, round: number): readonly MeasurementKey[] {
+    const { study, store } = this.#deps;
+    const wanted = keysOfRound(round, [...study.profile.keys()], study.measure.repeats);
+    return missingKeys(wanted, store.measuredKeys(trial.id));
+  }
+
+  #baselineStartSeconds(): number | undefined {
+    const { store, stored, trials } = this.#deps;
+    const seconds = store
+      .launches(stored.id)
+      .filter(({ trialId }) => trialId === trials[0]?.id)
+      .flatMap(({ readySeconds }) => readySeconds ?? []);
+    return seconds.length === 0 ? undefined : Math.max(...seconds);
+  }
+
+  #baselineAt(concurrency: number): number | null {
+    const { store, stored } = this.#deps;
+    const baseline = store.trialData(stored.id).find((trial) => trial.isBaseline);
+    const samples = baseline?.cells.get(concurrency) ?? [];
+    return mean(samples.map((sample) => sample.outputTokensPerSecond)) ?? null;
+  }
+}
