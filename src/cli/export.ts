@@ -24,8 +24,9 @@ export function exportCommand(context: CliContext) {
       '\nExamples:\n  nightsweep export --study demo --format csv --out demo.csv\n  nightsweep export --study demo --format jsonl --requests',
     )
     .action(async ({ study: name, db, format, requests, out }) => {
-      const { store, study } = await openStoredStudy(db, name);
-      using _ = store;
+      const opened = await openStoredStudy(db, name);
+      using store = opened.store;
+      const { study } = opened;
       const records = studyRecords(store, study, { withRequests: requests ?? false });
       const text = exportFormats[format](records);
       if (out === undefined) {

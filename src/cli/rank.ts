@@ -62,8 +62,9 @@ export function rankCommand(context: CliContext) {
       '\nExamples:\n  nightsweep rank --study demo\n  nightsweep rank --study demo --profile 64:0.5,128:0.5 --score tokens --json',
     )
     .action(async ({ study: name, db, json, profile, score, rows }) => {
-      const { store, study } = await openStoredStudy(db, name);
-      using _ = store;
+      const opened = await openStoredStudy(db, name);
+      using store = opened.store;
+      const { study } = opened;
       const ranking = rankStudy(store, study, { profile, score });
       if (json === true) {
         context.stdout(`${JSON.stringify(rankingJson(study.name, ranking), null, 2)}\n`);

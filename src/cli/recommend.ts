@@ -33,8 +33,9 @@ export function recommendCommand(context: CliContext) {
       '\nExamples:\n  nightsweep recommend --study demo --out recommended\n  nightsweep recommend --study demo --out recommended --trial 4',
     )
     .action(async ({ study: name, db, out, trial, profile, score }) => {
-      const { store, study } = await openStoredStudy(db, name);
-      using _ = store;
+      const opened = await openStoredStudy(db, name);
+      using store = opened.store;
+      const { study } = opened;
       const ranking = rankStudy(store, study, { profile, score });
       const decision = decide(ranking);
       if (trial === undefined) context.stdout(`${decisionText(ranking, decision)}\n`);

@@ -18,8 +18,9 @@ export function statusCommand(context: CliContext) {
       '\nExamples:\n  nightsweep status\n  nightsweep status --study demo --json',
     )
     .action(async ({ study: name, db, json }) => {
-      const { store, studies } = await openStudies(db, name);
-      using _ = store;
+      const opened = await openStudies(db, name);
+      using store = opened.store;
+      const { studies } = opened;
       const all = studies.map((study) => studyStatus(store, study));
       if (json === true) context.stdout(`${JSON.stringify(all, null, 2)}\n`);
       else if (all.length === 0) context.stdout('no studies yet\n');

@@ -6,9 +6,6 @@ import type { Study } from '../config/study.ts';
 import { UserError } from '../errors.ts';
 import { localHost } from '../host/local-host.ts';
 import type { ServerAccess } from '../load/server-probe.ts';
-import { decide } from '../ranking/decide.ts';
-import { rankingReport } from '../report/ranking-report.ts';
-import { trialPoints } from '../report/study-points.ts';
 import { localTarget } from '../server/local-target.ts';
 import { acquireLock, databaseLockPath, targetLockPath } from '../server/lock.ts';
 import type { Target } from '../server/target.ts';
@@ -29,13 +26,12 @@ import type { Production } from '../study/production.ts';
 import { UNIT_PATH_META } from '../study/recommendation.ts';
 import { runStudy, type SweepEnd } from '../study/run-study.ts';
 import { Interrupted } from './boundary.ts';
+import { conclude, notifyOfError } from './conclude.ts';
 import type { CliContext } from './context.ts';
 import { openLiveView } from './live-view.ts';
 import { openDatabase } from './open-database.ts';
 import { DEFAULT_DATABASE } from './options.ts';
 import { planFacts } from './plan.ts';
-import { exitCodeOf, rankStudy } from './rank.ts';
-import { recommendedTrial, writeRecommendation } from './recommend.ts';
 
 interface SweepOptions {
   readonly db: string;
@@ -64,14 +60,20 @@ export function sweepCommand(context: CliContext) {
       '\nExamples:\n  nightsweep sweep search-spaces/demo.yaml\n  nightsweep sweep study.yaml --db night.sqlite',
     )
     .action(async (path, options) => {
-      await sweep(path, options, context);
+      const study = await loadStudy(path);
+      try {
+        await sweep(study, options, context);
+      } catch (error) {
+        await notifyOfError(study, error, context);
+        throw error;
+      }
     });
 }
 
-async function sweep(path: string, options: SweepOptions, context: CliContext): Promise<void> {
+async function sweep(study: Study, options: SweepOptions, context: CliContext): Promise<void> {
   const clock = systemClock;
   const signal = context.takeSignals();
-  const study = await loadStudy(path);
+  const { path } = study;
   const prepared = await prepareSweep(study, localHost);
   if (prepared.plan.unlisted > 0 && Object.keys(study.budget).length === 0) {
     throw new UserError(
@@ -110,8 +112,7 @@ async function sweep(path: string, options: SweepOptions, context: CliContext): 
       throw error;
     },
   );
-  if (end.state !== 'finished') context.stderr(endText(end));
-  await conclude(store, stored, folder, options.db, context);
+  await conclude({ study, stored, store, end, folder, database: options.db }, context);
 }
 
 function optionWords({ db, out }: SweepOptions): readonly string[] {
@@ -240,38 +241,4 @@ function retryFailures(store: StudyStore, stored: StoredStudy): void {
     }
   }
   forgetLessons(store, stored.id);
-}
-
-function endText(end: SweepEnd): string {
-  switch (end.state) {
-    case 'finished':
-      return 'finished';
-    case 'budget-spent':
-      return `the budget is spent, ${String(end.launchesLeft)} launches are left: the same command goes on`;
-    case 'broken-environment':
-      return `the sweep stopped, since the machine fails and not the flags: ${end.reason}`;
-  }
-}
-
-/** Prints the ranking, writes the recommendation and says what to do next. */
-async function conclude(
-  store: StudyStore,
-  stored: StoredStudy,
-  folder: string,
-  database: string,
-  context: CliContext,
-): Promise<void> {
-  const study = store.findStudy(stored.name) ?? stored;
-  const ranking = rankStudy(store, study, {});
-  const points = trialPoints(store.trials(study.id), store.measurements(study.id));
-  context.stdout(
-    `\n${rankingReport({ study: study.name, ranking, points }, { color: context.color, rows: 12 })}\n`,
-  );
-  const decision = decide(ranking);
-  const trial = recommendedTrial(ranking);
-  if (trial !== undefined) {
-    context.stdout(await writeRecommendation(store, study, trial, folder));
-  }
-  context.stdout(`\nMeasurements: ${database}   Logs: ${join(folder, 'logs')}\n`);
-  context.setExitCode(exitCodeOf(decision));
 }
