@@ -44,7 +44,8 @@ async function main(argv: readonly string[]): Promise<number> {
     throw error;
   });
   try {
-    await createProgram(context).parseAsync([...argv], { from: 'user' });
+    const program = await createProgram(context, argv[0]);
+    await program.parseAsync([...argv], { from: 'user' });
     return exitCode;
   } catch (error) {
     // Commander has printed it: help and version are no mistakes, everything else is the user's.

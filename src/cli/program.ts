@@ -1,21 +1,5 @@
 import { Command } from '@commander-js/extra-typings';
-import { benchCommand } from './bench.ts';
-import { compareCommand } from './compare.ts';
 import type { CliContext } from './context.ts';
-import { explainCommand } from './explain.ts';
-import { exportCommand } from './export.ts';
-import { flagsCommand } from './flags.ts';
-import { importCommand } from './import.ts';
-import { initCommand } from './init.ts';
-import { planCommand } from './plan.ts';
-import { profileCommand } from './profile.ts';
-import { rankCommand } from './rank.ts';
-import { recommendCommand } from './recommend.ts';
-import { replayCommand } from './replay.ts';
-import { reportCommand } from './report.ts';
-import { simulateCommand } from './simulate.ts';
-import { statusCommand } from './status.ts';
-import { sweepCommand } from './sweep.ts';
 
 const DESCRIPTION = `Finds the SGLang launch flags that serve your own load best, proves it, and writes the
 systemd service file.`;
@@ -29,34 +13,49 @@ Exit codes:
   70   bug
   130  interrupted`;
 
-/** Every command in one place. */
-const commands = [
-  initCommand,
-  profileCommand,
-  sweepCommand,
-  planCommand,
-  rankCommand,
-  compareCommand,
-  recommendCommand,
-  reportCommand,
-  replayCommand,
-  benchCommand,
-  simulateCommand,
-  importCommand,
-  exportCommand,
-  statusCommand,
-  explainCommand,
-  flagsCommand,
-] as const;
+/**
+ * Every command in one place. Loaded when they are called: all of them together take longer to
+ * load than `bench` may take to start.
+ */
+const commands = {
+  init: async () => (await import('./init.ts')).initCommand,
+  profile: async () => (await import('./profile.ts')).profileCommand,
+  sweep: async () => (await import('./sweep.ts')).sweepCommand,
+  plan: async () => (await import('./plan.ts')).planCommand,
+  rank: async () => (await import('./rank.ts')).rankCommand,
+  compare: async () => (await import('./compare.ts')).compareCommand,
+  recommend: async () => (await import('./recommend.ts')).recommendCommand,
+  report: async () => (await import('./report.ts')).reportCommand,
+  replay: async () => (await import('./replay.ts')).replayCommand,
+  bench: async () => (await import('./bench.ts')).benchCommand,
+  simulate: async () => (await import('./simulate.ts')).simulateCommand,
+  import: async () => (await import('./import.ts')).importCommand,
+  export: async () => (await import('./export.ts')).exportCommand,
+  status: async () => (await import('./status.ts')).statusCommand,
+  explain: async () => (await import('./explain.ts')).explainCommand,
+  flags: async () => (await import('./flags.ts')).flagsCommand,
+} as const;
 
-/** The command line; errors of its use are thrown as CommanderError after being printed. */
-export function createProgram(context: CliContext): Command {
+type CommandName = keyof typeof commands;
+
+/**
+ * The command line with the command that `first` names, or with all of them (for help, and for
+ * the nearest name of one that does not exist). Errors of its use are thrown as CommanderError
+ * after being printed.
+ */
+export async function createProgram(
+  context: CliContext,
+  first: string | undefined,
+): Promise<Command> {
   const program = new Command('nightsweep')
     .description(DESCRIPTION)
     .version(context.version)
     .enablePositionalOptions()
     .addHelpText('after', EXIT_CODES);
-  for (const create of commands) program.addCommand(create(context));
+  for (const name of namesFor(first)) {
+    const create = await commands[name]();
+    program.addCommand(create(context));
+  }
   for (const command of [program, ...program.commands]) {
     command
       .exitOverride()
@@ -71,4 +70,10 @@ export function createProgram(context: CliContext): Command {
       });
   }
   return program;
+}
+
+function namesFor(first: string | undefined): readonly CommandName[] {
+  const all = Object.keys(commands) as CommandName[];
+  const named = all.find((name) => name === first);
+  return named === undefined ? all : [named];
 }
