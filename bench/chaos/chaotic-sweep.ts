@@ -135,7 +135,9 @@ async function sweepIn(
       clock,
       emit,
       store: failingStore(store, () => current?.outside === 'full-disk'),
-      target: inProcessTarget(clock, study.start.stopSeconds, live),
+      target: inProcessTarget(clock, study.start.stopSeconds, live, () =>
+        current?.outside === 'never-stops' ? 'pid 4242' : undefined,
+      ),
       start: study.start,
       probe: inSimulatedTime(createProbe(access, study.workload)),
       measurer: {

@@ -29,7 +29,7 @@ export function verdictsOf({ trials, injected, end, events }: ChaoticSweep): rea
 
 /** Failures outside the servers end the sweep instead of the trial. */
 function foundIn({ state, cause }: StoredTrial, { outside }: Failure, end: string): string {
-  const endsTheSweep = outside === 'full-disk' || outside === 'gpu-never-free';
+  const endsTheSweep = outside !== undefined && outside !== 'foreign-requests';
   return endsTheSweep ? `sweep ended: ${end}` : `${state} ${String(cause)}`;
 }
 
@@ -48,7 +48,11 @@ export function faultsOf(sweep: ChaoticSweep): readonly string[] {
 
 function endFaults({ end, stillRuns, openLaunches }: ChaoticSweep): readonly string[] {
   const isFull = end === 'the disk is full';
-  const known = isFull || end === 'finished' || end === 'broken-environment';
+  const known =
+    isFull ||
+    end.startsWith('the server could not be stopped: pid 4242') ||
+    end === 'finished' ||
+    end === 'broken-environment';
   return [
     ...(known ? [] : [`it ended with: ${end}`]),
     ...(stillRuns ? ['a server still runs'] : []),

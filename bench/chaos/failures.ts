@@ -6,7 +6,7 @@ export interface Failure {
   /** In the first launch of the trial only: by chance, not by its flags. */
   readonly once?: true;
   /** Something outside the server. */
-  readonly outside?: 'foreign-requests' | 'full-disk' | 'gpu-never-free';
+  readonly outside?: 'foreign-requests' | 'full-disk' | 'gpu-never-free' | 'never-stops';
   /** State and cause that the trial must end with; any of them. */
   readonly expected: readonly string[];
 }
@@ -129,6 +129,12 @@ export const FAILURES: readonly Failure[] = [
     switches: () => [],
     outside: 'full-disk',
     expected: ['sweep ended: the disk is full'],
+  },
+  {
+    name: 'process that never ends',
+    switches: () => [],
+    outside: 'never-stops',
+    expected: ['sweep ended: the server could not be stopped: pid 4242 left'],
   },
   {
     name: 'GPU memory never given back',

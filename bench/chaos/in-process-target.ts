@@ -27,9 +27,15 @@ interface Ended {
  * programs. Real processes, their groups and their leftovers are the business of the tests of
  * `src/server`.
  */
-export function inProcessTarget(clock: Clock, stopSeconds: number, live: LiveServers): Target {
+export function inProcessTarget(
+  clock: Clock,
+  stopSeconds: number,
+  live: LiveServers,
+  /** A process of the current server that survives every stop. */
+  survivor: () => string | undefined,
+): Target {
   return {
-    start: (request) => Promise.resolve(startServer(request, clock, stopSeconds, live)),
+    start: (request) => Promise.resolve(startServer(request, clock, stopSeconds, live, survivor)),
     cleanUp: () => Promise.resolve([]),
   };
 }
@@ -39,6 +45,7 @@ function startServer(
   clock: Clock,
   stopSeconds: number,
   live: LiveServers,
+  survivor: () => string | undefined,
 ): RunningServer {
   const { simulator, refusal } = begin(request);
   if (simulator !== undefined) live.add(request.baseUrl);
@@ -68,7 +75,9 @@ function startServer(
     await Promise.race([exited, clock.sleep(stopSeconds * 1000)]);
     await simulator?.kill();
     await exited;
-    return { clean: true, seconds: (clock.nowMs() - startedAtMs) / 1000, survivors: [] };
+    const survivors = [survivor() ?? []].flat();
+    const seconds = (clock.nowMs() - startedAtMs) / 1000;
+    return { clean: survivors.length === 0, seconds, survivors };
   };
   return {
     pid: process.pid,

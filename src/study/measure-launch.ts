@@ -65,12 +65,15 @@ async function measureKey(
   const { concurrency } = key;
   for (let attempt = 1; ; attempt += 1) {
     const identity = server.servingIdentity?.();
-    const point = await measurePoint(key, launched, either);
+    // Whoever was there a moment ago may still be: that costs no further measurement.
+    const early = attempt === 1 ? undefined : await clientsNow(launched, either);
+    const point = early === undefined ? await measurePoint(key, launched, either) : undefined;
     launched.signal.throwIfAborted();
-    const failure = await failureDuring(point, identity, launched);
+    const failure =
+      early === undefined ? await failureDuring(point, identity, launched) : undefined;
     if (failure !== undefined) return { state: 'crashed', concurrency, failure };
     const foreign =
-      point === undefined ? undefined : await foreignRequests(point, launched, either);
+      early ?? (point === undefined ? undefined : await foreignRequests(point, launched, either));
     if (foreign !== undefined) {
       const what = `other clients use the server: ${foreign}`;
       if (attempt === ATTEMPTS_PER_POINT) {
@@ -125,7 +128,7 @@ function isMeasurement({ metrics }: PointResult): boolean {
 /** What shows that the server answered others during a point; undefined when nothing does. */
 async function foreignRequests(
   { metrics, usable }: PointResult,
-  { deps, facts }: Launched,
+  launched: Launched,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const mark = metrics.marks.find(({ code }) => code === 'foreign-requests');
@@ -133,7 +136,14 @@ async function foreignRequests(
     return `it counted ${String(mark.facts['foreign'] ?? 'some')} requests more than were sent`;
   }
   // A point that was cut off leaves requests of our own behind for a moment.
-  if (!usable) return undefined;
+  return usable ? clientsNow(launched, signal) : undefined;
+}
+
+/** Who is at the server although nothing is sent; undefined when nobody is. */
+async function clientsNow(
+  { deps, facts }: Launched,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   const busy = await busyRequests(deps, facts.timeScale, signal);
   return busy === undefined ? undefined : `${String(busy)} requests ran while none was sent`;
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { StartConfig } from '../config/study.ts';
+import { UserError } from '../errors.ts';
 import { type NotReadyReason, waitUntilReady } from '../server/readiness.ts';
 import type { LaunchRequest, RunningServer, ServerExit, Target } from '../server/target.ts';
 import type { EffectiveConfiguration } from '../sglang/effective-configuration.ts';
@@ -63,11 +64,13 @@ export interface LaunchDeps {
 }
 
 /** A server that cannot be stopped ends the sweep: every later launch would fail on it. */
-export class StopFailedError extends Error {
+export class StopFailedError extends UserError {
   readonly survivors: readonly string[];
 
   constructor(survivors: readonly string[]) {
-    super(`the server could not be stopped: ${survivors.join(', ')} left`);
+    super(`the server could not be stopped: ${survivors.join(', ')} left`, {
+      hint: 'they hold the port or the GPU; end them, then the same command goes on',
+    });
     this.name = 'StopFailedError';
     this.survivors = survivors;
   }
