@@ -97,8 +97,11 @@ function coverageFaults({ trials, trialData, concurrencies }: ChaoticSweep): rea
 
 /** What failed for good may not win. */
 function rankingFaults({ trials, eligible }: ChaoticSweep): readonly string[] {
-  return trials
-    .filter(({ number, state }) => eligible.includes(number) && state !== 'completed')
-    .filter(({ isBaseline }) => !isBaseline)
-    .map(({ number, state }) => `trial ${String(number)} may win although it is ${state}`);
+  return (
+    trials
+      .filter(({ number, isBaseline }) => eligible.includes(number) && !isBaseline)
+      // One that is `planned` was complete when a full disk kept its end from being written.
+      .filter(({ state }) => state === 'partial' || state === 'infeasible' || state === 'skipped')
+      .map(({ number, state }) => `trial ${String(number)} may win although it is ${state}`)
+  );
 }

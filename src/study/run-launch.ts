@@ -144,8 +144,9 @@ async function useServer(
   const facts = await factsOf(probe, signal);
   if (facts === undefined) {
     // It answered a completion a moment ago: it died of that, or dies now (field report B9).
-    const failure = (await deathOf(server, undefined, clock)) ?? failureOf(server, 'start');
-    return { state: 'not-ready', why: 'completion-failed', failure };
+    await deathOf(server, undefined, clock);
+    const why = server.exit() === undefined ? 'completion-failed' : 'exited';
+    return { state: 'not-ready', why, failure: failureOf(server, 'start', why) };
   }
   emit({ type: 'ready', trial: job.trial.number, seconds: readiness.seconds * facts.timeScale });
   const effective = job.onReady(facts, server);
