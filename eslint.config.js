@@ -38,7 +38,15 @@ const inwardOnly = layers.slice(0, -1).map((layer, i) => {
 });
 
 export default defineConfig(
-  { ignores: ['dist/**', 'results/**', 'test/fixtures/**', 'test/real/.work/**'] },
+  {
+    ignores: [
+      'dist/**',
+      'results/**',
+      'test/fixtures/**',
+      'test/real/.work/**',
+      'bench/**/.work/**',
+    ],
+  },
   {
     files: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', '*.ts'],
     extends: [tseslint.configs.strictTypeChecked],

@@ -97,15 +97,15 @@ async function runTool(name: string, tool: Tool, load: Load): Promise<Row | unde
   child.stdout.on('data', (data: Buffer) => (stdout += data.toString()));
   child.stderr.on('data', (data: Buffer) => (stderr += data.toString()));
   const samples: TreeUse[] = [];
-  let ended = false;
+  const state = { ended: false };
   const exit = new Promise<number | null>((resolve) => {
     child.once('close', (code) => {
-      ended = true;
+      state.ended = true;
       resolve(code);
     });
   });
   const startedMs = performance.now();
-  while (!ended) {
+  while (!state.ended) {
     samples.push(treeUse(child.pid ?? 0));
     if (performance.now() - startedMs > LIMIT_MS) child.kill('SIGTERM');
     await Promise.race([exit, sleep(SAMPLE_MS)]);

@@ -165,7 +165,7 @@ if (exported.length > 0) {
         const loss = curve[Math.min(launches, curve.length) - 1];
         return loss !== undefined && loss <= 0.01;
       }).length;
-      return `${((100 * within) / list.length).toFixed(1)}`.padStart(7);
+      return ((100 * within) / list.length).toFixed(1).padStart(7);
     });
     console.log([name.padEnd(12), ...row].join(''));
   }

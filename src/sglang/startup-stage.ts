@@ -71,11 +71,3 @@ export function startupProgress(logLines: readonly string[]): StartupProgress {
 export function startupStage(logLines: readonly string[]): StartupStage {
   return startupProgress(logLines).stage;
 }
-
-/**
- * Whether the ready line was printed. A hint only: a second server on a busy port prints it after
- * its warm-up reached the first one (seen in 0.5.23), so a real completion must prove readiness.
- */
-export function saysReady(logLines: readonly string[]): boolean {
-  return startupStage(logLines) === 'ready';
-}
