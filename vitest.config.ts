@@ -3,13 +3,18 @@ import { configDefaults, defineConfig } from 'vitest/config';
 /** Tests that boot a container: two at a time would starve each other on a small machine. */
 const container = 'test/integration/{ssh,systemd}/**/*.test.ts';
 
+/**
+ * Projects run one after the other: whole sweeps of the e2e tests measure, and would measure the
+ * other tests too.
+ */
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], sequence: { groupOrder: 0 } } },
       {
         test: {
           name: 'integration',
+          sequence: { groupOrder: 1 },
           include: ['test/{integration,contract}/**/*.test.ts'],
           exclude: [...configDefaults.exclude, container],
           testTimeout: 30_000,
@@ -19,6 +24,7 @@ export default defineConfig({
       {
         test: {
           name: 'container',
+          sequence: { groupOrder: 2 },
           include: [container],
           testTimeout: 60_000,
           hookTimeout: 300_000,
@@ -28,6 +34,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
+          sequence: { groupOrder: 3 },
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: 180_000,
           hookTimeout: 180_000,
