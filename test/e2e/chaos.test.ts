@@ -4,7 +4,7 @@ import { faultsOf, verdictsOf } from '../../bench/chaos/check-sweep.ts';
 
 /** More, and other seeds, with `npx tsx bench/chaos/run.ts`. */
 const SWEEPS = 50;
-const AT_A_TIME = 6;
+const AT_A_TIME = 3;
 
 test('50 sweeps with random failures end by themselves, name each cause, and lose, double or rank no measurement wrongly', async () => {
   const seeds = Array.from({ length: SWEEPS }, (_, i) => i + 1);
