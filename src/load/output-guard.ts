@@ -1,5 +1,6 @@
+import { UserError } from '../errors.ts';
 import type { Api } from './load-run.ts';
-import { completeOnce, type ServerAccess } from './server-probe.ts';
+import { type CompletionRequest, completeOnce, type ServerAccess } from './server-probe.ts';
 
 /** Answers at temperature 0 to the guard's prompts, in their order. */
 export type GuardOutputs = readonly string[];
@@ -55,9 +56,23 @@ export async function askGuardPrompts(
   for (const { prompt, outputTokens } of prompts) {
     const request = { outputTokens, ignoreEos: false, timeoutMs };
     const text = { kind: 'text', text: prompt } as const;
-    outputs.push((await completeOnce({ ...server, ...request, prompt: text }, signal)).text);
+    outputs.push(await askPatiently({ ...server, ...request, prompt: text }, signal));
   }
   return outputs;
+}
+
+/** A server under pressure refuses now and then: that is for the load run to count. */
+const ATTEMPTS = 5;
+
+/** @throws UserError when the server refuses every time. */
+async function askPatiently(request: CompletionRequest, signal?: AbortSignal): Promise<string> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return (await completeOnce(request, signal)).text;
+    } catch (error) {
+      if (!(error instanceof UserError) || attempt === ATTEMPTS) throw error;
+    }
+  }
 }
 
 /** How strict a comparison with the baseline is. */

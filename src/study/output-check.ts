@@ -1,4 +1,5 @@
 import type { WorkloadConfig } from '../config/study.ts';
+import { UserError } from '../errors.ts';
 import {
   askGuardPrompts,
   type GuardOutputs,
@@ -48,10 +49,15 @@ export class OutputChecker {
   }
 
   async #ask(facts: ServerFacts, isBaseline: boolean, signal: AbortSignal): Promise<OutputCheck> {
-    const outputs = await askGuardPrompts(
-      { ...this.#server, model: facts.model, timeScale: facts.timeScale },
-      signal,
-    );
+    const server = { ...this.#server, model: facts.model, timeScale: facts.timeScale };
+    const outputs = await askGuardPrompts(server, signal).catch((error: unknown) => {
+      // A server that refuses requests is judged by the load run, which counts them (C17).
+      if (error instanceof UserError) return error;
+      throw error;
+    });
+    if (outputs instanceof UserError) {
+      return { conditions: { output_check: `not asked: ${outputs.message}` } };
+    }
     if (isBaseline) {
       this.#baseline ??= outputs;
       return {

@@ -13,9 +13,10 @@ const PARTS = {
   workload: { requests: 16 },
   measure: { finalists: 1, launches: 2 },
 };
+/** Confirming rounds are numbered from 1000 on; trial 1 is no finalist. */
 const ALL_KEYS = [0, 1, 2].flatMap((trial) =>
-  [0, 1].flatMap((round) =>
-    trial === 1 && round === 1 ? [] : [1, 8].map((c) => `${trial}/${round}/${c}/0`),
+  [0, 1000].flatMap((round) =>
+    trial === 1 && round === 1000 ? [] : [1, 8].map((c) => `${trial}/${round}/${c}/0`),
   ),
 );
 

@@ -63,7 +63,8 @@ describe('plan', () => {
     const candidates = json.trials.filter((trial) => !trial.is_baseline).length;
     // Production has no running limit of its own: it is none of the combinations.
     expect(candidates + json.equivalent.length + skipped('sglang')).toBe(json.feasible);
-    expect(json.launches).toBe(json.trials.length);
+    // The baseline again after every 6 trials; this study confirms nothing.
+    expect(json.launches).toBe(json.trials.length + Math.floor(candidates / 6));
     expect(json.hours).toBeGreaterThan(0);
     for (const { same_as } of json.equivalent) expect(json.trials[same_as]).toBeDefined();
   });
