@@ -1,4 +1,5 @@
 import { EXIT, UserError } from '../errors.ts';
+import { redactText } from '../sglang/redact.ts';
 
 /** Aborts with this when the user or the system asked the program to end. */
 export class Interrupted extends Error {
@@ -26,15 +27,15 @@ export function reportError(
     return EXIT.interrupted;
   }
   if (!(error instanceof UserError)) {
-    stderr(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    stderr(redactText(error instanceof Error ? (error.stack ?? error.message) : String(error)));
     stderr('This is a bug in nightsweep: please report it with the lines above.');
     return EXIT.bug;
   }
-  stderr(`error: ${error.message}`);
+  stderr(redactText(`error: ${error.message}`));
   for (let cause = error.cause; cause instanceof Error; cause = cause.cause) {
-    stderr(`  because: ${cause.message}`);
+    stderr(redactText(`  because: ${cause.message}`));
   }
-  if (error.hint !== undefined) stderr(`  hint: ${error.hint}`);
-  if (debug) stderr(error.stack ?? '');
+  if (error.hint !== undefined && error.hint !== '') stderr(redactText(`  hint: ${error.hint}`));
+  if (debug) stderr(redactText(error.stack ?? ''));
   return EXIT.operatorError;
 }

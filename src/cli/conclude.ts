@@ -7,6 +7,7 @@ import { rankingReport } from '../report/ranking-report.ts';
 import { trialPoints } from '../report/study-points.ts';
 import type { StoredStudy, StudyStore } from '../storage/study-store.ts';
 import type { SweepEnd } from '../study/run-study.ts';
+import type { UnitToChange } from '../study/stored-unit.ts';
 import { Interrupted } from './boundary.ts';
 import type { CliContext } from './context.ts';
 import { createNotifier, type Notify } from './notify.ts';
@@ -25,6 +26,8 @@ export interface Conclusion {
   /** For the recommendation and the report. */
   readonly folder: string;
   readonly database: string;
+  /** The unit as systemd runs it; undefined for other targets. */
+  readonly unit: UnitToChange | undefined;
 }
 
 /**
@@ -32,7 +35,7 @@ export interface Conclusion {
  * and sets the exit code.
  */
 export async function conclude(
-  { study, stored, store, end, folder, database }: Conclusion,
+  { study, stored, store, end, folder, database, unit }: Conclusion,
   context: CliContext,
 ): Promise<void> {
   if (end.state !== 'finished') context.stderr(endText(end));
@@ -47,10 +50,10 @@ export async function conclude(
   const decision = decide(ranking);
   const trial = recommendedTrial(ranking);
   if (trial !== undefined) {
-    context.stdout(await writeRecommendation(store, current, trial, folder));
+    context.stdout(await writeRecommendation(store, current, trial, folder, unit));
   }
   const page = join(folder, 'report.html');
-  await writeReport(store, current, page, context.version);
+  await writeReport(store, current, page, context.version, {}, unit);
   context.stdout(`\nReport: ${page}\nMeasurements: ${database}   Logs: ${join(folder, 'logs')}\n`);
   const isTrouble = end.state === 'broken-environment';
   await notifierOf(

@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { Command } from '@commander-js/extra-typings';
 import { loadStudy } from '../config/load-study.ts';
 import { UserError } from '../errors.ts';
-import { localHost } from '../host/local-host.ts';
 import { nearestName } from '../search-space/nearest-name.ts';
 import { type FlagHelp, parseHelp } from '../sglang/help.ts';
 import { rulesOfFlag } from '../sglang/rules-of-flag.ts';
 import { readProduction } from '../study/production.ts';
 import type { CliContext } from './context.ts';
+import { reachTarget } from './reach-target.ts';
 
 interface KnownFlags {
   readonly version: string | null;
@@ -30,7 +30,7 @@ export function flagsCommand(context: CliContext) {
       '\nExamples:\n  nightsweep flags search-spaces/demo.yaml\n  nightsweep flags search-spaces/demo.yaml --flag max-running-requests',
     )
     .action(async (study, { helpFile, flag, json }) => {
-      const known = await readFlags(study, helpFile);
+      const known = await readFlags(study, helpFile, context);
       const shown = flag === undefined ? known.flags : [requireKnown(flag, known.flags)];
       if (json === true) {
         const all = { version: known.version, flags: shown.map(flagJson) };
@@ -44,6 +44,7 @@ export function flagsCommand(context: CliContext) {
 async function readFlags(
   study: string | undefined,
   helpFile: string | undefined,
+  context: CliContext,
 ): Promise<KnownFlags> {
   if ((study === undefined) === (helpFile === undefined)) {
     throw new UserError('one of a study file and --help-file is needed', {
@@ -56,7 +57,9 @@ async function readFlags(
     });
     return { version: null, flags: parseHelp(text).flags };
   }
-  const { version, help } = await readProduction(await loadStudy(study ?? ''), localHost);
+  const loaded = await loadStudy(study ?? '');
+  await using place = await reachTarget(loaded.target, context);
+  const { version, help } = await readProduction(loaded, place.host, place.unit);
   return { version, flags: help.flags };
 }
 

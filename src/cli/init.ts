@@ -12,7 +12,7 @@ import { findLaunchProgram } from '../sglang/launch-program.ts';
 import { isSecretFlag } from '../sglang/secret-names.ts';
 import { readUnit } from '../study/read-unit.ts';
 import type { CliContext } from './context.ts';
-import { flagValue, studyTemplate, type TemplateInput } from './study-template.ts';
+import { baseUrlOf, flagValue, studyTemplate, type TemplateInput } from './study-template.ts';
 
 /** A few people with coding agents (field report); to be replaced by what production shows. */
 const GUESSED_PROFILE = '{ 1: 0.45, 4: 0.30, 16: 0.20, 64: 0.05 }';
@@ -147,12 +147,4 @@ async function writeStudy(
   } catch (error) {
     throw new UserError(`${out} cannot be written`, { cause: error });
   }
-}
-
-/** The load runs where the server runs: an address that means "every one" is reached by loopback. */
-function baseUrlOf(argv: readonly string[]): string {
-  const host = flagValue(argv, 'host') ?? '127.0.0.1';
-  const reached = ['0.0.0.0', '::', 'localhost'].includes(host) ? '127.0.0.1' : host;
-  const shown = reached.includes(':') ? `[${reached}]` : reached;
-  return `http://${shown}:${flagValue(argv, 'port') ?? '30000'}`;
 }

@@ -41,7 +41,8 @@ async function main(argv: readonly string[]): Promise<number> {
   // A reader that closes early (`nightsweep rank | head`) is no error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(exitCode);
-    throw error;
+    context.stderr(`error: the output cannot be written: ${error.message}`);
+    process.exit(EXIT.operatorError);
   });
   try {
     const program = await createProgram(context, argv[0]);
@@ -50,7 +51,7 @@ async function main(argv: readonly string[]): Promise<number> {
   } catch (error) {
     // Commander has printed it: help and version are no mistakes, everything else is the user's.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.operatorError;
-    const debug = argv.includes('--debug') || process.env['NIGHTSWEEP_DEBUG'] !== undefined;
+    const debug = process.env['NIGHTSWEEP_DEBUG'] !== undefined;
     return reportError(error, context.stderr, { debug });
   }
 }

@@ -3,7 +3,6 @@ import { Command } from '@commander-js/extra-typings';
 import { systemClock } from '../clock.ts';
 import { loadStudy } from '../config/load-study.ts';
 import type { Study } from '../config/study.ts';
-import { localHost } from '../host/local-host.ts';
 import { type PlanFacts, planJson, planReport } from '../report/plan-report.ts';
 import { serviceWarningText } from '../service-file/warning-text.ts';
 import { createBudget } from '../study/budget.ts';
@@ -13,6 +12,7 @@ import { type PreparedSweep, prepareSweep } from '../study/prepare.ts';
 import type { CliContext } from './context.ts';
 import { openDatabase } from './open-database.ts';
 import { DEFAULT_DATABASE } from './options.ts';
+import { reachTarget } from './reach-target.ts';
 
 /** `plan`: everything that is known before the first launch; touches nothing. */
 export function planCommand(context: CliContext) {
@@ -30,7 +30,8 @@ export function planCommand(context: CliContext) {
     )
     .action(async (path, { json, db }) => {
       const study = await loadStudy(path);
-      const prepared = await prepareSweep(study, localHost);
+      await using place = await reachTarget(study.target, context);
+      const prepared = await prepareSweep(study, place.host, place.unit);
       const facts = planFacts(prepared, await readExperience(db, study));
       if (json === true) context.stdout(`${JSON.stringify(planJson(facts), null, 2)}\n`);
       else context.stdout(`${planReport(facts)}\n`);

@@ -69,7 +69,7 @@ function lineOf(event: StudyEvent, progress: Progress): string | undefined {
       return `    ${event.parameter}: asked ${formatValue(event.asked)}, the server runs ${formatValue(event.effective)}`;
     case 'finalists':
       return event.trials.length === 0
-        ? 'no trial is above the baseline: nothing to confirm'
+        ? 'nothing to confirm: no trial is above the baseline, or measure.launches is 1'
         : `finalists: ${event.trials.map((trial) => `#${String(trial)}`).join(', ')}, confirmed beside the baseline`;
     case 'jump':
       return jumpText(event);

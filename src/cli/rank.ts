@@ -12,7 +12,7 @@ import { trialPoints } from '../report/study-points.ts';
 
 import type { StoredStudy, StudyStore } from '../storage/study-store.ts';
 import type { CliContext } from './context.ts';
-import { DEFAULT_DATABASE, oneOf } from './options.ts';
+import { DEFAULT_DATABASE, oneOf, wholeNumber } from './options.ts';
 import { openStoredStudy } from './read-study.ts';
 
 export interface RankOptions {
@@ -55,7 +55,7 @@ export function rankCommand(context: CliContext) {
     )
     .option('--score <kind>', scoreKinds.join(', '), oneOf(scoreKinds))
     .option('--json', 'print JSON')
-    .option('--rows <n>', 'trials shown in the table', Number)
+    .option('--rows <n>', 'trials shown in the table', wholeNumber(1))
     .option('--db <file>', 'database', DEFAULT_DATABASE)
     .addHelpText(
       'after',

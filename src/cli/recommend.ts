@@ -1,15 +1,18 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
 import { parseProfile } from '../config/profile.ts';
 import { UserError } from '../errors.ts';
 import { localHost } from '../host/local-host.ts';
+import { makeFolder } from '../make-folder.ts';
 import { decide } from '../ranking/decide.ts';
 import type { RankedTrial, Ranking } from '../ranking/ranking.ts';
 import { scoreKinds } from '../ranking/score.ts';
 import { decisionText } from '../report/decision-text.ts';
+import { redactText } from '../sglang/redact.ts';
 import type { StoredStudy, StudyStore } from '../storage/study-store.ts';
 import { recommend } from '../study/recommendation.ts';
+import type { UnitToChange } from '../study/stored-unit.ts';
 import type { CliContext } from './context.ts';
 import { DEFAULT_DATABASE, oneOf, wholeNumber } from './options.ts';
 import { exitCodeOf, rankStudy } from './rank.ts';
@@ -66,15 +69,28 @@ export async function writeRecommendation(
   study: StoredStudy,
   trial: RankedTrial,
   folder: string,
+  running?: UnitToChange,
 ): Promise<string> {
-  const { files, diff } = await recommend(store, study, trial.assignment, localHost);
+  const { files, diff } = await recommend(store, study, trial.assignment, localHost, running);
   try {
-    await mkdir(folder, { recursive: true });
-    for (const { name, text } of files) await writeFile(join(folder, name), text);
+    makeFolder(folder);
+    await removeEarlier(folder);
+    for (const { name, text } of files) {
+      // Whoever may read production's keys is decided by production's own file.
+      const mode = redactText(text) === text ? 0o644 : 0o600;
+      await writeFile(join(folder, name), text, { mode });
+    }
   } catch (error) {
     throw new UserError(`the recommendation cannot be written to ${folder}`, { cause: error });
   }
   const lines = files.map(({ name, what }) => `  ${join(folder, name)}  ${what}`);
   const change = diff === '' ? '' : `\n${diff}`;
   return `\n${lines.join('\n')}\n${change}`;
+}
+
+/** What an earlier recommendation wrote: a drop-in left beside another unit would be installed. */
+async function removeEarlier(folder: string): Promise<void> {
+  const written =
+    /^(?:recommended\.(?:service|diff)|recommended-.+\.conf|(?:zz-)?nightsweep\.conf|launch-command\.txt)$/;
+  for (const name of await readdir(folder)) if (written.test(name)) await rm(join(folder, name));
 }

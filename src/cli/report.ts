@@ -9,6 +9,7 @@ import { scoreKinds } from '../ranking/score.ts';
 import type { RankingOutcome, RecommendationOutcome } from '../report/html-report-data.ts';
 import type { StoredStudy, StudyStore } from '../storage/study-store.ts';
 import { recommend, UNIT_PATH_META } from '../study/recommendation.ts';
+import type { UnitToChange } from '../study/stored-unit.ts';
 import type { CliContext } from './context.ts';
 import { DEFAULT_DATABASE, oneOf } from './options.ts';
 import { type RankOptions, rankStudy } from './rank.ts';
@@ -48,6 +49,7 @@ export async function writeReport(
   file: string,
   version: string,
   options: RankOptions = {},
+  running?: UnitToChange,
 ): Promise<void> {
   const outcome = rankingOutcome(store, study, options);
   const unitPath = store.studyMeta(study.id, UNIT_PATH_META);
@@ -56,7 +58,7 @@ export async function writeReport(
     store,
     study,
     outcome,
-    recommendation: await recommendationOutcome(store, study, outcome),
+    recommendation: await recommendationOutcome(store, study, outcome, running),
     unitPath:
       study.unitText === '' ? null : typeof unitPath === 'string' ? unitPath : 'sglang.service',
     version,
@@ -94,11 +96,12 @@ async function recommendationOutcome(
   store: StudyStore,
   study: StoredStudy,
   outcome: RankingOutcome,
+  running: UnitToChange | undefined,
 ): Promise<RecommendationOutcome> {
   const trial = outcome.state === 'ranked' ? recommendedTrial(outcome.ranking) : undefined;
   if (trial === undefined) return { state: 'none', problem: 'no trial is recommended' };
   try {
-    const recommendation = await recommend(store, study, trial.assignment, localHost);
+    const recommendation = await recommend(store, study, trial.assignment, localHost, running);
     return { state: 'made', recommendation };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;

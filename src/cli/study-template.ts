@@ -145,3 +145,11 @@ export function flagValue(argv: readonly string[], name: string): string | undef
   });
   return found;
 }
+
+/** The load runs where the server runs: an address that means "every one" is reached by loopback. */
+export function baseUrlOf(argv: readonly string[]): string {
+  const host = flagValue(argv, 'host') ?? '127.0.0.1';
+  const reached = ['0.0.0.0', '::', 'localhost'].includes(host) ? '127.0.0.1' : host;
+  const shown = reached.includes(':') ? `[${reached}]` : reached;
+  return `http://${shown}:${flagValue(argv, 'port') ?? '30000'}`;
+}

@@ -4,11 +4,9 @@ import { systemClock } from '../clock.ts';
 import { loadStudy } from '../config/load-study.ts';
 import type { Study } from '../config/study.ts';
 import { UserError } from '../errors.ts';
-import { localHost } from '../host/local-host.ts';
 import type { ServerAccess } from '../load/server-probe.ts';
-import { localTarget } from '../server/local-target.ts';
-import { acquireLock, databaseLockPath, targetLockPath } from '../server/lock.ts';
-import type { Target } from '../server/target.ts';
+import { acquireLock, databaseLockPath } from '../server/lock.ts';
+import { mendUnit } from '../server/systemd-hold.ts';
 import { launchCommand } from '../service-file/launch-command.ts';
 import { lastOccurrence, parseLaunchArgs } from '../sglang/launch-args.ts';
 import type { StoredStudy, StudyStore } from '../storage/study-store.ts';
@@ -20,24 +18,30 @@ import { createLaunchBuilder } from '../study/launch-builder.ts';
 import { forgetLessons } from '../study/lessons.ts';
 import { createMeasurer, createProbe } from '../study/measurer.ts';
 import { storedOutputs } from '../study/output-check.ts';
-import { type EnvironmentCheck, preflight, usesGpus } from '../study/preflight.ts';
 import { type PreparedSweep, prepareSweep, storePlan } from '../study/prepare.ts';
 import type { Production } from '../study/production.ts';
+import { proveServing } from '../study/prove-serving.ts';
 import { UNIT_PATH_META } from '../study/recommendation.ts';
 import { runStudy, type SweepEnd } from '../study/run-study.ts';
+import { storeUnit } from '../study/stored-unit.ts';
 import { Interrupted } from './boundary.ts';
 import { conclude, notifyOfError } from './conclude.ts';
 import type { CliContext } from './context.ts';
+import { givingBack } from './giving-back.ts';
 import { openLiveView } from './live-view.ts';
+import type { HeldMachine } from './machine.ts';
 import { openDatabase } from './open-database.ts';
+import { openMachine } from './open-machine.ts';
 import { DEFAULT_DATABASE } from './options.ts';
 import { planFacts } from './plan.ts';
+import { reachTarget } from './reach-target.ts';
 
 interface SweepOptions {
   readonly db: string;
   readonly out?: string | undefined;
   readonly retry?: true | undefined;
   readonly allowGpuProcesses?: true | undefined;
+  readonly takeOver?: true | undefined;
 }
 
 /** `sweep`: runs a study, or goes on with it. */
@@ -55,6 +59,7 @@ export function sweepCommand(context: CliContext) {
     )
     .option('--retry', 'try trials again that failed or could not be started')
     .option('--allow-gpu-processes', 'measure although other processes use the GPUs')
+    .option('--take-over', 'take a systemd unit from a sweep of which nothing is heard any more')
     .addHelpText(
       'after',
       '\nExamples:\n  nightsweep sweep search-spaces/demo.yaml\n  nightsweep sweep study.yaml --db night.sqlite',
@@ -74,7 +79,14 @@ async function sweep(study: Study, options: SweepOptions, context: CliContext): 
   const clock = systemClock;
   const signal = context.takeSignals();
   const { path } = study;
-  const prepared = await prepareSweep(study, localHost);
+  await using place = await reachTarget(study.target, context);
+  const takeOver = options.takeOver ?? false;
+  const mended =
+    place.unit === undefined
+      ? []
+      : await mendUnit(place.unit, { study: study.name, clock, takeOver });
+  for (const step of mended) context.stderr(`left by an interrupted sweep: ${step}`);
+  const prepared = await prepareSweep(study, place.host, place.unit);
   if (prepared.plan.unlisted > 0 && Object.keys(study.budget).length === 0) {
     throw new UserError(
       `${path}: the space has ${String(prepared.plan.space.feasible)} combinations, too many for one sweep`,
@@ -82,12 +94,13 @@ async function sweep(study: Study, options: SweepOptions, context: CliContext): 
     );
   }
   const folder = options.out ?? join(dirname(options.db), study.name);
-  await using targetLock = await acquireLock({
-    path: targetLockPath(study.target.baseUrl),
-    what: `the target ${study.target.baseUrl}`,
-    clock,
+  const access = accessOf(study, prepared.production, context);
+  await using opened = await openMachine(prepared, place, {
+    databasePath: options.db,
+    folder,
+    allowGpuProcesses: options.allowGpuProcesses ?? false,
+    takeOver,
   });
-  const machine = await prepareMachine(prepared, folder, options);
   using store = await openDatabase(options.db);
   await using databaseLock = await acquireLock({
     path: databaseLockPath(options.db),
@@ -98,61 +111,40 @@ async function sweep(study: Study, options: SweepOptions, context: CliContext): 
   if (study.target.unitFile !== undefined) {
     store.setStudyMeta(stored.id, UNIT_PATH_META, resolve(study.target.unitFile));
   }
-  const notes = [targetLock.takenOver, databaseLock.takenOver, ...store.notices];
+  const { systemd } = prepared.production;
+  if (systemd !== undefined) {
+    store.setStudyMeta(stored.id, UNIT_PATH_META, systemd.files[0]?.path);
+    storeUnit(store, stored.id, systemd);
+  }
+  const notes = [...opened.notices, databaseLock.takenOver, ...store.notices];
   for (const note of notes) if (note !== undefined) context.stderr(note);
   if (options.retry === true) retryFailures(store, stored);
 
-  const end = await runPrepared(prepared, machine, stored, store, folder, context, signal).catch(
-    (error: unknown) => {
-      if (error instanceof Interrupted) {
-        context.stderr(
-          `the server is stopped; go on with: ${launchCommand(['nightsweep', 'sweep', path, ...optionWords(options)])}`,
-        );
-      }
-      throw error;
-    },
-  );
-  await conclude({ study, stored, store, end, folder, database: options.db }, context);
+  const machine = await opened.take(store, stored);
+  const server = { ...access, baseUrl: machine.baseUrl };
+  const prove = async () =>
+    proveServing(createProbe(server, study.workload), study.start.totalSeconds, clock);
+  const run = runPrepared(prepared, machine, server, stored, store, folder, context, signal);
+  const end = await givingBack(run, machine, prove, context).catch((error: unknown) => {
+    if (error instanceof Interrupted) {
+      context.stderr(
+        `the server is stopped; go on with: ${launchCommand(['nightsweep', 'sweep', path, ...optionWords(options)])}`,
+      );
+    }
+    throw error;
+  });
+  const conclusion = { study, stored, store, end, folder, database: options.db, unit: systemd };
+  await conclude(conclusion, context);
 }
 
 function optionWords({ db, out }: SweepOptions): readonly string[] {
   return ['--db', db, ...(out === undefined ? [] : ['--out', out])];
 }
 
-/** This machine, fit for the sweep. */
-interface Machine {
-  readonly target: Target;
-  /** What an interrupted sweep had left running. */
-  readonly ended: readonly string[];
-  readonly environmentProblem: EnvironmentCheck;
-}
-
-/** Ends leftovers of an interrupted sweep, and refuses a machine on which the sweep would fail. */
-async function prepareMachine(
-  { study, production, plan }: PreparedSweep,
-  folder: string,
-  options: SweepOptions,
-): Promise<Machine> {
-  const clock = systemClock;
-  const target = localTarget({ clock, stopSeconds: study.start.stopSeconds });
-  const ended = await target.cleanUp();
-  const { finalists, launches } = study.measure;
-  const environmentProblem = await preflight({
-    study,
-    launches: plan.trials.length + (finalists + 1) * (launches - 1),
-    databasePath: options.db,
-    logFolder: folder,
-    host: localHost,
-    clock,
-    usesGpus: usesGpus(production),
-    allowGpuProcesses: options.allowGpuProcesses ?? false,
-  });
-  return { target, ended, environmentProblem };
-}
-
 async function runPrepared(
   { study, production, plan }: PreparedSweep,
-  { target, ended, environmentProblem }: Machine,
+  { target, ended, environmentProblem, measuring }: HeldMachine,
+  access: ServerAccess,
   stored: StoredStudy,
   store: StudyStore,
   folder: string,
@@ -165,12 +157,13 @@ async function runPrepared(
   const facts = planFacts({ study, production, plan }, experienceOf(store, study.name));
   for (const warning of facts.warnings) context.stderr(`warning: ${warning}`);
 
-  const access = accessOf(study, production, context);
   const { expect } = study.baseline;
   const guard =
     expect === undefined
       ? undefined
-      : createMeasurer(access, study, clock, { workload: expect.workload, salt: 'expect/' });
+      : measuring(
+          createMeasurer(access, study, clock, { workload: expect.workload, salt: 'expect/' }),
+        );
   await using view = openLiveView(context, study.profile);
   view.emit({ type: 'cleaned-up', ended });
   const kept = store.measurements(stored.id).length;
@@ -196,9 +189,11 @@ async function runPrepared(
       clock,
       start: study.start,
       probe: createProbe(access, study.workload),
-      measurer: createMeasurer(access, study, clock, {
-        baselineOutputs: storedOutputs(store.measurements(stored.id)),
-      }),
+      measurer: measuring(
+        createMeasurer(access, study, clock, {
+          baselineOutputs: storedOutputs(store.measurements(stored.id)),
+        }),
+      ),
       builder: createLaunchBuilder(
         study,
         production,

@@ -75,7 +75,7 @@ function interpret(
   const parameters = file.parameters && readParameters(file.parameters, problems);
   const expected = file.baseline?.expect;
   const study = {
-    name: file.study && readName(file.study, problems),
+    name: file.study === undefined ? undefined : readName(file.study, problems),
     path,
     target: file.target && readTarget(file.target, { file: path, self }, problems),
     profile: file.profile && readProfileSection(file.profile, problems),

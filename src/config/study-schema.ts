@@ -30,6 +30,10 @@ const argv = z.array(word);
 const target = z.strictObject({
   ssh: z.string().optional().describe('ssh alias or user@host; omit for this machine'),
   unit: z.string().optional().describe('systemd unit that serves production, e.g. sglang.service'),
+  user: z.boolean().optional().describe('the unit is one of systemctl --user; false'),
+  lease: duration
+    .optional()
+    .describe('a unit is restored when nothing was heard of the sweep for this long; 15m'),
   unit_file: z
     .string()
     .optional()

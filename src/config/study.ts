@@ -11,6 +11,10 @@ export interface TargetConfig {
   readonly ssh?: string;
   /** systemd unit name (`sglang.service`). */
   readonly unit?: string;
+  /** The unit is one of the user's own systemd (`systemctl --user`). */
+  readonly user?: boolean;
+  /** How long a unit's machine waits for a tuner that says nothing before it restores production. */
+  readonly leaseSeconds?: number;
   /** Path of a unit file on disk: its command is run as a local process on this machine. */
   readonly unitFile?: string;
   /** Launch command as argv. */

@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { isSecretFlag, isSecretName } from '../sglang/secret-names.ts';
+import { readSeconds } from './number-fields.ts';
 import { type Problems, show, suggest } from './problems.ts';
 import { SELF_PLACEHOLDER } from './self-command.ts';
 import type { TargetConfig } from './study.ts';
@@ -33,6 +34,10 @@ export function readTarget(
   return {
     ...(section.ssh !== undefined && { ssh: section.ssh }),
     ...(unit !== undefined && { unit }),
+    ...(section.user !== undefined && { user: section.user }),
+    ...(section.lease !== undefined && {
+      leaseSeconds: readSeconds(['target', 'lease'], section.lease, problems),
+    }),
     ...(section.unit_file !== undefined && { unitFile: fromFile(section.unit_file) }),
     ...(command !== undefined && { command }),
     ...(program !== undefined && { program }),
@@ -59,6 +64,17 @@ function checkKind(section: TargetSection, problems: Problems): void {
         at: 'key',
       },
     );
+  }
+  if (section.working_directory !== undefined && section.unit !== undefined) {
+    problems.add(['target', 'working_directory'], 'goes with unit_file and command only', {
+      at: 'key',
+      hint: 'a unit runs in its own WorkingDirectory',
+    });
+  }
+  for (const key of ['user', 'lease'] as const) {
+    if (section[key] !== undefined && section.unit === undefined) {
+      problems.add(['target', key], 'goes with unit only', { at: 'key' });
+    }
   }
   if (section.ssh !== undefined && section.unit === undefined && given.length === 1) {
     problems.add(['target', 'ssh'], 'goes with unit only: on another machine a unit is tuned');

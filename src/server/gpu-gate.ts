@@ -1,3 +1,4 @@
+import _ from 'lodash';
 import type { Clock } from '../clock.ts';
 import { UserError } from '../errors.ts';
 import type { CommandResult, Host } from '../host/host.ts';
@@ -52,6 +53,28 @@ export function foreignProcesses(
       const memory = memoryMib === undefined ? '' : `, ${memoryMib} MiB`;
       return `${name} (pid ${pid}${memory})`;
     });
+}
+
+/** The snapshot as it would be without these processes, as far as their memory is told. */
+export function withoutProcesses(
+  { gpus, processes }: GpuSnapshot,
+  pids: ReadonlySet<number>,
+): GpuSnapshot {
+  const heldBy = (uuid: string) =>
+    _.sumBy(
+      processes.filter(({ gpuUuid, pid }) => gpuUuid === uuid && pids.has(pid)),
+      ({ memoryMib }) => memoryMib ?? 0,
+    );
+  return {
+    gpus: gpus.map((gpu) => ({
+      ...gpu,
+      memoryUsedMib:
+        gpu.memoryUsedMib === undefined
+          ? undefined
+          : Math.max(0, gpu.memoryUsedMib - heldBy(gpu.uuid)),
+    })),
+    processes: processes.filter(({ pid }) => !pids.has(pid)),
+  };
 }
 
 /** Throws UserError that names the foreign processes, unless the user wants to run beside them. */

@@ -3,10 +3,11 @@ import type { SystemdAccess } from './systemd-access.ts';
 import type { ProductionCommand } from './systemd-drop-in.ts';
 import { describeProduction, type SystemdJournal, writeJournal } from './systemd-journal.ts';
 import { armLease, type Lease } from './systemd-lease.ts';
-import { takeLock, thisTuner } from './systemd-lock.ts';
+import { lockOwner, requireLock, takeLock, thisTuner } from './systemd-lock.ts';
 import { type RestoreReport, requireRestored, restoreProduction } from './systemd-restore.ts';
 import type { SystemdStopLimits } from './systemd-stop.ts';
 import { SystemdTarget } from './systemd-target.ts';
+import { showUnit } from './systemd-unit-state.ts';
 
 export interface HoldOptions {
   readonly study: string;
@@ -30,9 +31,29 @@ export interface HeldUnit {
   readonly mended: readonly string[];
   /**
    * Restores production, proves it, and releases timer and lock. Throws UserError when production
-   * is not as before: then timer, lock and journal stay.
+   * is not as before: then timer, lock and journal stay. Nothing is touched, and UserError thrown,
+   * when another sweep holds the unit by now.
    */
   giveBack(proveServing?: () => Promise<void>): Promise<RestoreReport>;
+}
+
+/**
+ * Brings production back where a sweep that died still has its trial in force, so that what is
+ * read next is production. Returns what was done; touches nothing where there is no such trial.
+ *
+ * @throws UserError when a sweep that may be alive holds the unit, or production does not come back.
+ */
+export async function mendUnit(
+  access: SystemdAccess,
+  { study, clock, takeOver = false }: Pick<HoldOptions, 'study' | 'clock' | 'takeOver'>,
+): Promise<readonly string[]> {
+  const { dropInPaths } = await showUnit(access);
+  if (!dropInPaths.includes(access.paths.dropIn)) return [];
+  const owner = await thisTuner(study, clock.wallMs());
+  await takeLock(access, owner, { takeOver, nowMs: clock.wallMs() });
+  const report = await restoreProduction(access, { clock });
+  requireRestored(access, report);
+  return report.steps;
 }
 
 /**
@@ -69,6 +90,9 @@ export async function holdUnit(access: SystemdAccess, options: HoldOptions): Pro
     mended: left.steps,
     giveBack: async (proveServing) => {
       try {
+        const holder = await lockOwner(access);
+        // The lease ran out and somebody else took over: production is theirs to restore.
+        if (holder !== undefined && holder.id !== owner.id) await requireLock(access, owner);
         const report = await restoreProduction(access, { journal, clock, proveServing });
         requireRestored(access, report);
         return report;

@@ -78,7 +78,7 @@ export function findProcessesWords(invocationId: string): string[] {
 }
 
 /** Ids of live processes of an invocation. */
-async function processesOf(access: SystemdAccess, invocationId: string): Promise<number[]> {
+export async function processesOf(access: SystemdAccess, invocationId: string): Promise<number[]> {
   if (!/^[0-9a-f]{32}$/.test(invocationId)) return [];
   const result = await access.root.run({
     argv: findProcessesWords(invocationId),

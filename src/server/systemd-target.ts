@@ -1,3 +1,5 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { UserError } from '../errors.ts';
 import { secretValues } from '../sglang/redact.ts';
@@ -39,6 +41,7 @@ export class SystemdTarget implements Target {
   async start(request: LaunchRequest): Promise<SystemdServer> {
     const { access, production, clock } = this.#options;
     const files = trialFiles(access, request, production);
+    await makeLogFolder(request.logPath);
     await this.#requireOurs();
     const before = await showUnit(access);
     const log = await openLog(access, before);
@@ -127,6 +130,15 @@ export class SystemdTarget implements Target {
     throw new UserError(`${access.unit} was started, but ${problem}`, {
       hint: `Look for what overrides it: systemctl cat ${access.unit}`,
     });
+  }
+}
+
+/** Before anything changes there: without it the launch could not be followed. */
+async function makeLogFolder(logPath: string): Promise<void> {
+  try {
+    await mkdir(dirname(logPath), { recursive: true });
+  } catch (error) {
+    throw new UserError(`cannot make the folder ${dirname(logPath)} for logs`, { cause: error });
   }
 }
 

@@ -47,7 +47,7 @@ export function lookupFlag(name: string, help: HelpText, version?: string): Flag
     const negated = prefixed.every(({ flag, spelling }) => spelling === flag.negation);
     return { kind: 'known', flag: first.flag, by: 'abbreviation', negated };
   }
-  const replacement = RETIRED_FLAGS[name];
+  const replacement = Object.hasOwn(RETIRED_FLAGS, name) ? RETIRED_FLAGS[name] : undefined;
   if (replacement !== undefined) return { kind: 'retired', replacement };
   const nearest = nearestFlagName(name, help);
   return { kind: 'unknown', ...(nearest === undefined ? {} : { nearest }) };

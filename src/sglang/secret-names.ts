@@ -18,7 +18,7 @@ const secretWords = new Set([
 ]);
 
 /** Words that make a name secret only as its last word: `HF_TOKEN`, but not `token_usage`. */
-const secretLastWords = new Set(['token', 'auth', 'pass', 'pat', 'pwd']);
+const secretLastWords = new Set(['token', 'auth', 'pass', 'pat', 'pwd', 'pw']);
 
 /** `eos_token` is vocabulary, not a credential. */
 const vocabularyWords = new Set(

@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, statfsSync, statSync } from 'node:fs';
+import { existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { UserError } from '../errors.ts';
+import { makeFolder } from '../make-folder.ts';
 import { checkOwner, migrate } from './migrate.ts';
 import { networkFileSystem } from './network-file-system.ts';
 import { explainSqliteError } from './sqlite-errors.ts';
@@ -69,16 +70,6 @@ function prepare(path: string, readOnly: boolean): void {
   } else if (!statSync(path).isFile()) {
     throw new UserError(`${path} is not a file`, { hint: 'name a file with --db' });
   }
-}
-
-/** Not `recursive`: that loops for ever where the kernel answers ENOENT, such as below /proc. */
-function makeFolder(path: string): void {
-  if (existsSync(path)) {
-    if (statSync(path).isDirectory()) return;
-    throw new UserError(`${path} is a file, not a folder`, { hint: 'check the path' });
-  }
-  makeFolder(dirname(path));
-  mkdirSync(path);
 }
 
 /** Sets how commits are made safe; returns what the user should know about it. */

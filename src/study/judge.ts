@@ -41,6 +41,9 @@ function variablesOf(assignment: Assignment): Assignment {
   );
 }
 
+/** Flags that decide how the server is reached: a trial with another value measures nothing. */
+const NOT_TUNABLE: ReadonlySet<string> = new Set(['host', 'port', 'api-key', 'admin-api-key']);
+
 /**
  * Checks every parameter and value of a study against the target's flags, one by one, so that the
  * message names the parameter and its line.
@@ -51,6 +54,12 @@ export function checkParameters(study: Study, { argv, help, version }: Productio
   const mistakes: string[] = [];
   const hints = new Set<string>();
   for (const [name, values] of study.parameters) {
+    if (NOT_TUNABLE.has(name)) {
+      mistakes.push(
+        `${study.path}: ${name} cannot be swept: it is where and by whom the server is reached`,
+      );
+      continue;
+    }
     const at = study.parameterPositions.get(name);
     const place = at === undefined ? study.path : `${study.path}:${at.line}:${at.column}`;
     for (const value of values) {

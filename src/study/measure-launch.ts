@@ -66,6 +66,7 @@ async function measureKey(
   for (let attempt = 1; ; attempt += 1) {
     const identity = server.servingIdentity?.();
     // Whoever was there a moment ago may still be: that costs no further measurement.
+    const startedAtMs = deps.clock.wallMs();
     const early = attempt === 1 ? undefined : await clientsNow(launched, either);
     const point = early === undefined ? await measurePoint(key, launched, either) : undefined;
     launched.signal.throwIfAborted();
@@ -85,7 +86,7 @@ async function measureKey(
       continue;
     }
     const kept = point !== undefined && isMeasurement(point);
-    if (kept) commit(point, key, launched);
+    if (kept) commit(point, startedAtMs, key, launched);
     if (point?.usable === true && kept) return undefined;
     const why = point?.usable === true ? 'failures' : (point?.why ?? 'unreachable');
     return { state: 'limit', concurrency, why, measurementKept: kept };
@@ -195,8 +196,9 @@ async function measurePoint(
 
 function commit(
   point: PointResult,
+  startedAtMs: number,
   { concurrency, repeat, round }: MeasurementKey,
-  { launchId, job, effective, deps: { store, clock, emit } }: Launched,
+  { launchId, job, effective, deps: { store, emit } }: Launched,
 ): void {
   const { records, conditions } = point;
   const metrics = withServerMarks(point.metrics, effective);
@@ -206,7 +208,7 @@ function commit(
     round,
     concurrency,
     repeat,
-    startedAtMs: clock.wallMs() - metrics.durationSeconds * 1000,
+    startedAtMs,
     metrics,
     records,
     conditions,

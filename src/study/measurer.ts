@@ -16,7 +16,10 @@ const COMPLETION_TIMEOUT_MS = 120_000;
 const COMPLETION_TOKENS = 8;
 
 /** Asks the server at `access` with the API of the study's workload. */
-export function createProbe(access: ServerAccess, { api }: WorkloadConfig): ServerProbe {
+export function createProbe(
+  access: ServerAccess,
+  { api }: Pick<WorkloadConfig, 'api'>,
+): ServerProbe {
   return {
     complete: async (signal) => {
       const completion = await completeOnce(

@@ -3,7 +3,13 @@ import type { Study } from '../config/study.ts';
 import { UserError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import { requireFiles } from '../load/file-limit.ts';
-import { type GpuSnapshot, readGpus, requireOwnGpus, waitForFreeGpus } from '../server/gpu-gate.ts';
+import {
+  type GpuSnapshot,
+  readGpus,
+  requireOwnGpus,
+  waitForFreeGpus,
+  withoutProcesses,
+} from '../server/gpu-gate.ts';
 import { requireFreePort } from '../server/local-target.ts';
 import { type FreeSpace, freeSpace } from '../storage/free-space.ts';
 import { diskNeed, LEAST_FREE_BYTES } from './disk-need.ts';
@@ -23,6 +29,11 @@ export interface PreflightOptions {
   readonly usesGpus: boolean;
   /** The user wants to measure beside the processes of others. */
   readonly allowGpuProcesses: boolean;
+  /** Production that serves on the port and the GPUs, and gives way to the first launch. */
+  readonly serving?: {
+    readonly pids: ReadonlySet<number>;
+    readonly hasGivenWay: () => boolean;
+  };
   /** `freeSpace`; only tests replace it. */
   readonly spaceAt?: (path: string) => FreeSpace;
 }
@@ -39,14 +50,20 @@ export type EnvironmentCheck = (signal: AbortSignal) => Promise<string | undefin
  * @throws UserError naming what is wrong, who holds it, and what to do.
  */
 export async function preflight(options: PreflightOptions): Promise<EnvironmentCheck> {
-  const { study, host, usesGpus, spaceAt = freeSpace } = options;
+  const { study, host, usesGpus, serving, spaceAt = freeSpace } = options;
   requireFiles(Math.max(...study.profile.keys()));
-  await requireFreePort(study.target.baseUrl);
+  if (serving === undefined) await requireFreePort(study.target.baseUrl);
   requireSpace(options, spaceAt);
-  const before = usesGpus ? await readGpus(host) : undefined;
-  if (before !== undefined) requireOwnGpus(before, new Set(), options.allowGpuProcesses);
-  return async (signal) =>
-    fullDisk(options, spaceAt) ?? (before && (await heldGpus(before, options, signal)));
+  const seen = usesGpus ? await readGpus(host) : undefined;
+  const own = serving?.pids ?? new Set();
+  if (seen !== undefined) requireOwnGpus(seen, own, options.allowGpuProcesses);
+  const before = seen && withoutProcesses(seen, own);
+  return async (signal) => {
+    const full = fullDisk(options, spaceAt);
+    if (full !== undefined || before === undefined) return full;
+    // Production still has its memory before the first launch.
+    return serving?.hasGivenWay() === false ? undefined : heldGpus(before, options, signal);
+  };
 }
 
 function requireSpace(

@@ -1,9 +1,14 @@
+import maxBy from 'lodash/maxBy.js';
 import type { Study } from '../config/study.ts';
+import { UserError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import { type Assignment, assignmentKey } from '../search-space/assignment.ts';
 import { readGpus } from '../server/gpu-gate.ts';
+import type { SystemdAccess } from '../server/systemd-access.ts';
+import { argProblemText } from '../sglang/arg-problem-text.ts';
 import { lastOccurrence, parseLaunchArgs } from '../sglang/launch-args.ts';
 import type { LaunchContext } from '../sglang/launch-context.ts';
+import { redactText } from '../sglang/redact.ts';
 import type { StoredTrial, StudyStore } from '../storage/study-store.ts';
 import { checkParameters, createJudge } from './judge.ts';
 import { planSweep, type SweepPlan } from './plan.ts';
@@ -21,16 +26,36 @@ export interface PreparedSweep {
  *
  * @throws UserError for every mistake that can be known before a launch.
  */
-export async function prepareSweep(study: Study, host: Host): Promise<PreparedSweep> {
-  const production = await readProduction(study, host);
+export async function prepareSweep(
+  study: Study,
+  host: Host,
+  unit?: SystemdAccess,
+): Promise<PreparedSweep> {
+  const production = await readProduction(study, host, unit);
   checkParameters(study, production);
   const context = await launchContext(production, host);
   const own = productionAssignment(production, study.parameters.keys());
-  return {
-    study,
-    production,
-    plan: planSweep(study, own, createJudge(production, context), context),
-  };
+  const plan = planSweep(study, own, createJudge(production, context), context);
+  if (study.parameters.size > 0 && plan.space.feasible === 0) {
+    throw new UserError(`${study.path}: no combination keeps the constraints`, {
+      hint: `most are rejected by: ${mostRejecting(plan)}`,
+    });
+  }
+  const warnings = [...productionProblems(production), ...plan.warnings];
+  return { study, production, plan: { ...plan, warnings } };
+}
+
+function mostRejecting({ space }: SweepPlan): string {
+  return maxBy(space.rejected, ({ count }) => count)?.constraint.text ?? 'no constraint';
+}
+
+/**
+ * What SGLang's own parser would say about production's command. Warnings only: production runs
+ * with it, so an old name that help hides is no reason to refuse a sweep.
+ */
+function productionProblems({ argv, help, version }: Production): readonly string[] {
+  const { problems } = parseLaunchArgs(argv, help, { version: version ?? undefined });
+  return problems.map((problem) => `production: ${redactText(argProblemText(problem))}`);
 }
 
 /** What is known of the machine and the model before anything runs. */

@@ -2,6 +2,8 @@ import type { Study, TargetConfig } from '../config/study.ts';
 import { UserError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import { type Assignment, ENV_PREFIX, type FlagValue } from '../search-space/assignment.ts';
+import type { SystemdAccess } from '../server/systemd-access.ts';
+import { readSystemdService, type SystemdService } from '../server/systemd-service.ts';
 import type { Service, ServiceWarning } from '../service-file/service.ts';
 import { requireFlag } from '../sglang/flag-names.ts';
 import type { HelpText } from '../sglang/help.ts';
@@ -26,17 +28,24 @@ export interface Production extends TargetHelp {
   /** The unit it was read from; undefined for a launch command. */
   readonly service: Service | undefined;
   readonly unitText: string;
+  /** The unit as systemd runs it; absent unless the target is a unit. */
+  readonly systemd?: SystemdService;
   readonly warnings: readonly ServiceWarning[];
 }
 
 /**
  * Reads the production command of a study and asks its server program for the flags it knows.
  *
+ * @param unit the unit of a study whose target is one.
  * @throws UserError for a unit or command that cannot be tuned, a program that cannot be asked,
  *   and a base URL whose port is not the server's.
  */
-export async function readProduction(study: Study, host: Host): Promise<Production> {
-  const found = await readCommand(study.target, host);
+export async function readProduction(
+  study: Study,
+  host: Host,
+  unit?: SystemdAccess,
+): Promise<Production> {
+  const found = await (unit === undefined ? readCommand(study.target, host) : readRunning(unit));
   const launch = findLaunchProgram(found.argv);
   const own = found.argv.slice(0, launch?.end ?? found.argv.length);
   const program = study.target.program ?? own;
@@ -51,8 +60,23 @@ export async function readProduction(study: Study, host: Host): Promise<Producti
 
 type FoundCommand = Pick<
   Production,
-  'argv' | 'environment' | 'workingDirectory' | 'service' | 'unitText' | 'warnings'
+  'argv' | 'environment' | 'workingDirectory' | 'service' | 'unitText' | 'systemd' | 'warnings'
 >;
+
+/** The working directory is absent: it is the unit's own, whatever that is. */
+async function readRunning(unit: SystemdAccess): Promise<FoundCommand> {
+  const systemd = await readSystemdService(unit);
+  const { service, environment, files } = systemd;
+  return {
+    argv: service.argv,
+    environment,
+    workingDirectory: undefined,
+    service,
+    unitText: files.map(({ path, text }) => `# ${path}\n${text.trimEnd()}\n`).join('\n'),
+    systemd,
+    warnings: service.warnings,
+  };
+}
 
 async function readCommand(target: TargetConfig, host: Host): Promise<FoundCommand> {
   if (target.command !== undefined) {
@@ -66,9 +90,7 @@ async function readCommand(target: TargetConfig, host: Host): Promise<FoundComma
     };
   }
   if (target.unitFile === undefined) {
-    throw new UserError('target.unit needs a running systemd, which this version cannot tune yet', {
-      hint: 'use target.unit_file with the path of the unit file, or target.command',
-    });
+    throw new Error('a target that is a unit is read through systemd');
   }
   const text = await host.readText(target.unitFile);
   if (text === undefined) {

@@ -11,9 +11,12 @@ import { type HelpText, parseHelp } from '../sglang/help.ts';
 import { redactArgv, redactText } from '../sglang/redact.ts';
 import type { StoredStudy, StudyStore } from '../storage/study-store.ts';
 import { readUnit } from './read-unit.ts';
+import { readStoredUnit, type UnitToChange } from './stored-unit.ts';
 
 /** Key under which a sweep stores where its unit file lies. */
 export const UNIT_PATH_META = 'unit-path';
+
+const DROP_IN = 'nightsweep.conf';
 
 export interface RecommendedFile {
   readonly name: string;
@@ -30,8 +33,10 @@ export interface Recommendation {
 /**
  * The files that put an assignment into production: the complete unit, a drop-in, the difference,
  * and the launch command. Production's unit is read again from where the sweep found it, since a
- * unit with secrets is not stored whole.
+ * unit with secrets is not stored whole; one that was swept through systemd comes from the sweep
+ * itself, or from the database.
  *
+ * @param running the unit as the sweep that just ended read it.
  * @throws UserError when the unit has changed since the sweep, or is gone and cannot be rebuilt.
  */
 export async function recommend(
@@ -39,6 +44,7 @@ export async function recommend(
   study: StoredStudy,
   assignment: Assignment,
   host: Host,
+  running?: UnitToChange,
 ): Promise<Recommendation> {
   if (study.helpText === '') {
     throw new UserError(`study ${study.name} holds imported measurements only: it has no unit`, {
@@ -48,22 +54,42 @@ export async function recommend(
   const help = parseHelp(study.helpText);
   const version = study.sglangVersion ?? undefined;
   if (study.unitText === '') return recommendCommand(study, assignment, help, version);
-  const known = store.studyMeta(study.id, UNIT_PATH_META);
-  const path = typeof known === 'string' ? known : 'sglang.service';
-  const text = await productionText(study, path, host);
-  const { service, options } = await readUnit(path, text, host);
+  const unit = running ?? readStoredUnit(store, study) ?? (await unitOnDisk(store, study, host));
+  return recommendUnit(unit, assignment, help, version);
+}
+
+function recommendUnit(
+  { service, options }: UnitToChange,
+  assignment: Assignment,
+  help: HelpText,
+  version: string | undefined,
+): Recommendation {
   const emitted = emitUnit(service, assignment, help, { ...options, version });
-  const unit = emitted.files[0]?.text ?? '';
+  const [unit, ...dropIns] = emitted.files.map(({ path, text }, i) => ({
+    path,
+    text,
+    name: i === 0 ? 'recommended.service' : `recommended-${basename(path)}`,
+    before: service.files[i]?.text ?? '',
+  }));
+  if (unit === undefined) throw new Error('a service without a unit file');
+  const changedDropIns = dropIns.filter(({ text, before }) => text !== before);
   // The unit itself must hold its keys; what is read and pasted elsewhere must not.
-  const diff = redactText(
-    unifiedDiff(text, unit, { from: basename(path), to: 'recommended.service' }),
-  );
+  const diff = [unit, ...changedDropIns]
+    .map(({ path, text, name, before }) =>
+      redactText(unifiedDiff(before, text, { from: basename(path), to: name })),
+    )
+    .join('');
   const files = [
-    { name: 'recommended.service', text: unit, what: 'the complete unit' },
+    { name: unit.name, text: unit.text, what: 'the complete unit' },
+    ...changedDropIns.map(({ path, text, name }) => ({
+      name,
+      text,
+      what: `${path}, changed: it overrides the unit`,
+    })),
     {
-      name: 'nightsweep.conf',
+      name: dropInName(dropIns),
       text: emitDropIn(service, assignment, help, { ...options, version }),
-      what: `a drop-in for /etc/systemd/system/${basename(path)}.d/`,
+      what: `a drop-in for /etc/systemd/system/${basename(unit.path)}.d/`,
     },
     { name: 'recommended.diff', text: diff, what: 'the difference to production' },
     {
@@ -74,6 +100,22 @@ export async function recommend(
   ];
   // Nothing changes: a drop-in that repeats production would only hide later edits of the unit.
   return { diff, files: diff === '' ? files.slice(0, 1) : files };
+}
+
+/** Drop-ins apply by file name: ours must come after those that are there. */
+function dropInName(dropIns: readonly { readonly path: string }[]): string {
+  const last = dropIns.some(({ path }) => basename(path) > DROP_IN);
+  return last ? `zz-${DROP_IN}` : DROP_IN;
+}
+
+async function unitOnDisk(
+  store: StudyStore,
+  study: StoredStudy,
+  host: Host,
+): Promise<UnitToChange> {
+  const known = store.studyMeta(study.id, UNIT_PATH_META);
+  const path = typeof known === 'string' ? known : 'sglang.service';
+  return readUnit(path, await productionText(study, path, host), host);
 }
 
 function recommendCommand(

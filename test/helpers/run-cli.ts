@@ -2,8 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** The built program; `npm test` builds it first. */
-export const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+/** The built program; `npm test` builds it first. NIGHTSWEEP_CLI names another build. */
+export const MAIN =
+  process.env['NIGHTSWEEP_CLI'] ??
+  fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
 export interface CliResult {
   readonly exitCode: number | null;

@@ -24,7 +24,7 @@ export function parseAssignment(text: string): Assignment {
         hint: 'write it like speculative-algorithm=NEXTN,speculative-num-steps=1',
       });
     }
-    if (name in assignment) throw new UserError(`--assignment: ${name} comes twice`);
+    if (Object.hasOwn(assignment, name)) throw new UserError(`--assignment: ${name} comes twice`);
     assignment[name] = equals < 0 ? true : valueOf(part.slice(equals + 1), part);
   }
   return assignment;

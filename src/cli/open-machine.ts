@@ -1,0 +1,59 @@
+import { systemClock } from '../clock.ts';
+import { localTarget } from '../server/local-target.ts';
+import { acquireLock, targetLockPath } from '../server/lock.ts';
+import { preflight } from '../study/preflight.ts';
+import type { PreparedSweep } from '../study/prepare.ts';
+import { type MachineOptions, type OpenedMachine, preflightOptions } from './machine.ts';
+import type { Place } from './reach-target.ts';
+import { openUnitMachine } from './unit-machine.ts';
+
+/**
+ * Ends leftovers of an interrupted sweep, and refuses a machine on which the sweep would fail.
+ *
+ * @throws UserError naming what is wrong and what to do; production is as it was.
+ */
+export async function openMachine(
+  prepared: PreparedSweep,
+  place: Place,
+  options: MachineOptions,
+): Promise<OpenedMachine> {
+  const { unit } = place;
+  return unit === undefined
+    ? openLocalMachine(prepared, place, options)
+    : openUnitMachine(prepared, { ...place, unit }, options);
+}
+
+async function openLocalMachine(
+  prepared: PreparedSweep,
+  place: Place,
+  options: MachineOptions,
+): Promise<OpenedMachine> {
+  const { study } = prepared;
+  const clock = systemClock;
+  const lock = await acquireLock({
+    path: targetLockPath(study.target.baseUrl),
+    what: `the target ${study.target.baseUrl}`,
+    clock,
+  });
+  try {
+    const target = localTarget({ clock, stopSeconds: study.start.stopSeconds });
+    const ended = await target.cleanUp();
+    const environmentProblem = await preflight(preflightOptions(prepared, place, options));
+    return {
+      notices: lock.takenOver === undefined ? [] : [lock.takenOver],
+      take: async () =>
+        Promise.resolve({
+          target,
+          baseUrl: study.target.baseUrl,
+          ended,
+          environmentProblem,
+          measuring: (measurer) => measurer,
+          giveBack: async () => Promise.resolve([]),
+        }),
+      [Symbol.asyncDispose]: async () => lock[Symbol.asyncDispose](),
+    };
+  } catch (error) {
+    await lock[Symbol.asyncDispose]();
+    throw error;
+  }
+}
