@@ -64,7 +64,8 @@ describeContainer('a sweep of a systemd unit over ssh', () => {
         ...['--db', machine.database],
       ).result;
       expect(problems).toBe('');
-      const dropIn = readFileSync(join(folder, 'nightsweep.conf'), 'utf8');
+      // Drop-ins apply by name, and the unit has an override.conf.
+      const dropIn = readFileSync(join(folder, 'zz-nightsweep.conf'), 'utf8');
       expect(dropIn).toContain('--max-running-requests 8');
       const unit = readFileSync(join(folder, 'recommended.service'), 'utf8');
       const old = machine.box.inside('cat', '/etc/systemd/system/sglang.service');
