@@ -102,10 +102,9 @@ export function storePlan(
       state: 'planned' as const,
     })),
   );
+  const launched = byKey(store.trials(studyId));
   const numberOf = (assignment: Assignment | undefined): number | undefined =>
-    assignment === undefined
-      ? undefined
-      : byKey(store.trials(studyId)).get(assignmentKey(assignment))?.number;
+    assignment === undefined ? undefined : launched.get(assignmentKey(assignment))?.number;
   store.planTrials(studyId, [
     ...plan.skipped.flatMap(({ rule, reason, assignments }) =>
       assignments.map((assignment) => skipped(assignment, rule, reason)),
