@@ -20,7 +20,10 @@ interface LaunchSpeeds {
 /** Every kind of score asks for the speeds of the same launches: a million samples are read once. */
 const known = new WeakMap<ReadonlyMap<number, Cell>, readonly LaunchSpeeds[]>();
 
-/** Log score of each launch that has every weighted concurrency, in the order of starting. */
+/**
+ * Log score of each launch that has every weighted concurrency, in the order of starting; the
+ * pieces of an interrupted round count as one launch.
+ */
 export function launchScores(
   kind: ScoreKind,
   profile: Profile,
@@ -51,5 +54,25 @@ function launchSpeeds(cells: ReadonlyMap<number, Cell>): readonly LaunchSpeeds[]
       own.speeds.set(concurrency, Math.exp(mean(logs) ?? Number.NaN));
     }
   }
-  return [...byLaunch.values()].sort((a, b) => a.launch - b.launch);
+  return pieced([...byLaunch.values()].sort((a, b) => a.launch - b.launch));
+}
+
+/**
+ * A launch that was interrupted measured a part of its round, and the next launch of the same
+ * round the rest: together they are the round's one launch, numbered as its last. Without that a
+ * trial that was measured completely, in two pieces, would say nothing. Launches that share a
+ * concurrency are no such pieces.
+ *
+ * @param launches in the order of starting.
+ */
+function pieced(launches: readonly LaunchSpeeds[]): readonly LaunchSpeeds[] {
+  const whole: LaunchSpeeds[] = [];
+  for (const next of launches) {
+    const before = whole.at(-1);
+    const isRest =
+      before?.round === next.round && [...next.speeds.keys()].every((c) => !before.speeds.has(c));
+    if (!isRest) whole.push(next);
+    else whole.splice(-1, 1, { ...next, speeds: new Map([...before.speeds, ...next.speeds]) });
+  }
+  return whole;
 }

@@ -62,6 +62,7 @@ class Sweep {
     this.#deps = deps;
     this.#signal = signal;
     this.#launcher = new TrialLauncher(deps, signal);
+    this.#launcher.settleMeasured();
   }
 
   /**

@@ -3,6 +3,7 @@ import { mean } from '../metrics/statistics.ts';
 import type { RunningServer } from '../server/target.ts';
 import type { EffectiveConfiguration } from '../sglang/effective-configuration.ts';
 import type { MeasurementKey, StoredStudy, StoredTrial } from '../storage/study-store.ts';
+import { FIRST_SEARCH_ROUND } from './baseline-rounds.ts';
 import type { Budget } from './budget.ts';
 import { keysOfRound, missingKeys } from './keys.ts';
 import { Lessons } from './lessons.ts';
@@ -134,6 +135,29 @@ export class TrialLauncher {
     const verdict = verdictOf(outcome);
     store.setTrialState(trial.id, verdict.state, verdict.cause, verdict.reason);
     emit({ type: 'trial-ended', trial: trial.number, ...verdict });
+  }
+
+  /**
+   * Settles the trials that are measured, but whose end was never written down: their tuner was
+   * killed while it stopped the server. Nothing launches them again, so nothing else would.
+   */
+  settleMeasured(): void {
+    const { store, stored } = this.#deps;
+    const data = new Map(store.trialData(stored.id).map((one) => [one.trial, one]));
+    for (const trial of store.trials(stored.id)) {
+      if (trial.state !== 'planned' || this.#missing(trial, FIRST_SEARCH_ROUND).length > 0)
+        continue;
+      const cells = [...(data.get(trial.number)?.cells ?? [])];
+      const cut = cells.find(([, samples]) =>
+        samples.some((one) => one.barredBy.includes('partial')),
+      );
+      this.#settle(
+        trial,
+        cut === undefined
+          ? { state: 'measured' }
+          : { state: 'limit', concurrency: cut[0], why: 'interrupted', measurementKept: true },
+      );
+    }
   }
 
   /** Whether the trial is expected to fail like others did; then it is skipped for good. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { integrity, measurementKeys, rows } from '../helpers/database.ts';
+import { integrity, plannedKeys, rows } from '../helpers/database.ts';
 import { leftOver, leftOverAfter } from '../helpers/left-over.ts';
 import { type RunningCli, runCli } from '../helpers/run-cli.ts';
 import { type SimulatedStudy, simulatedStudy } from '../helpers/simulated-study.ts';
@@ -52,18 +52,20 @@ function randomFrom(seed: number): () => number {
   };
 }
 
-async function waitForOutput(running: RunningCli, text: string): Promise<void> {
+async function waitForOutput(running: RunningCli, text: string | RegExp): Promise<void> {
   const ended = running.result.then(({ stdout, stderr }) => {
-    throw new Error(`it ended before it said "${text}": ${stdout}${stderr}`);
+    throw new Error(`it ended before it said "${String(text)}": ${stdout}${stderr}`);
   });
+  const isSaid = () =>
+    typeof text === 'string' ? running.output().includes(text) : text.test(running.output());
   const said = (async () => {
-    while (!running.output().includes(text)) await sleep(10);
+    while (!isSaid()) await sleep(10);
   })();
   await Promise.race([said, ended]);
 }
 
 describe('kill -9 of the tuner', () => {
-  const seed = Date.now() % 2 ** 32;
+  const seed = 20261201;
   const random = randomFrom(seed);
 
   test.each(Array.from({ length: KILLS / KILLS_PER_SWEEP }, (_, i) => i))(
@@ -81,7 +83,7 @@ describe('kill -9 of the tuner', () => {
       const last = await sweep().result;
       const where = `killed after ${moments.join(', ')} ms; then:\n${last.stdout}${last.stderr}`;
       expect([0, 3], where).toContain(last.exitCode);
-      expect(measurementKeys(study.database), where).toEqual(ALL_KEYS);
+      expect(plannedKeys(study.database), where).toEqual(ALL_KEYS);
       expect(integrity(study.database), where).toBe('ok');
       expect(await leftOverAfter(5, traces()), where).toEqual([]);
     },
@@ -107,7 +109,22 @@ describe('kill -9 of the tuner', () => {
     expect(stdout).toContain(`${kept.length} measurements kept`);
     const now = rows(study.database, 'SELECT id, started_at_ms FROM measurements');
     expect(now).toEqual(expect.arrayContaining([...kept]));
-    expect(measurementKeys(study.database)).toEqual(ALL_KEYS);
+    expect(plannedKeys(study.database)).toEqual(ALL_KEYS);
+  });
+});
+
+describe('kill -9 between two measurements of a launch', () => {
+  test.each([
+    ['the trial that turns out best makes it the finalist all the same', 'launch 3  #2'],
+    ['a confirming launch of the baseline needs no further round', 'launch 5  baseline'],
+  ])('of %s', async (_claim, launch) => {
+    const running = sweep();
+    await waitForOutput(running, new RegExp(`${launch}[^]*C=1 +[0-9.]+ tok/s`));
+    running.kill('SIGKILL');
+    await running.result;
+    const { stdout } = await sweep().result;
+    expect(stdout).toContain('finalists: #2');
+    expect(plannedKeys(study.database)).toEqual(ALL_KEYS);
   });
 });
 
@@ -124,7 +141,7 @@ describe.each(['SIGINT', 'SIGTERM'] as const)('%s', (signal) => {
     expect(words).toEqual(['sweep', study.file, '--db', study.database]);
     const { exitCode: resumed } = await runCli(words);
     expect([0, 3]).toContain(resumed);
-    expect(measurementKeys(study.database)).toEqual(ALL_KEYS);
+    expect(plannedKeys(study.database)).toEqual(ALL_KEYS);
   });
 
   test('while a server starts ends it too', async () => {

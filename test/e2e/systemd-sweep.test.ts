@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { FIRST_CONFIRMING_ROUND } from '../../src/ranking/phases.ts';
 import { describeContainer } from '../container/describe-container.ts';
-import { integrity, measurementKeys, rows } from '../helpers/database.ts';
+import { integrity, plannedKeys, rows } from '../helpers/database.ts';
 import type { RunningCli } from '../helpers/run-cli.ts';
 import { type SystemdStudy, served, systemdStudy } from '../helpers/systemd-study.ts';
 
@@ -52,7 +52,7 @@ describeContainer('a sweep of a systemd unit over ssh', () => {
       const before = machine.production();
       const { exitCode, stdout, stderr } = await sweep().result;
       expect(exitCode, stdout + stderr).toBe(exitCodeFor(stdout));
-      expect(measurementKeys(machine.database)).toEqual(ALL_KEYS);
+      expect(plannedKeys(machine.database)).toEqual(ALL_KEYS);
       expect(machine.production()).toBe(before);
       expect(await machine.complete()).toBe(200);
       expect(stderr).toContain('production is back and serves');
@@ -111,7 +111,7 @@ describeContainer('a sweep of a systemd unit over ssh', () => {
       const { exitCode, stdout, stderr } = await sweep().result;
       expect(exitCode, stdout + stderr).toBe(exitCodeFor(stdout));
       expect(stdout).toContain(`${kept.length} measurements kept`);
-      expect(measurementKeys(machine.database)).toEqual(ALL_KEYS);
+      expect(plannedKeys(machine.database)).toEqual(ALL_KEYS);
       expect(rows(machine.database, 'SELECT id, started_at_ms FROM measurements')).toEqual(
         expect.arrayContaining([...kept]),
       );
@@ -134,7 +134,7 @@ describeContainer('a sweep of a systemd unit over ssh', () => {
       const { exitCode, stdout, stderr } = await sweep().result;
       expect(exitCode, stdout + stderr).toBe(exitCodeFor(stdout));
       expect(stderr).toContain('left by an interrupted sweep: removed');
-      expect(measurementKeys(machine.database)).toEqual(ALL_KEYS);
+      expect(plannedKeys(machine.database)).toEqual(ALL_KEYS);
       expect(machine.production()).toBe(before);
     },
     TEST_MS,
