@@ -100,7 +100,9 @@ function expandWord(
   where: string,
   warnings: ServiceWarning[],
 ): CommandWord {
-  const text = word.text === '\\;' ? ';' : resolve(word.text, specifiers, where);
+  // Only as these two bare characters: quoted, or with an escaped backslash, it is itself.
+  const isSemicolon = word.text === '\\;' && word.end - word.start === 2;
+  const text = isSemicolon ? ';' : resolve(word.text, specifiers, where);
   if (environment === undefined) return { word, expanded: [text] };
   const unbraced = /^\$([^{$].*)$/s.exec(text)?.[1];
   if (unbraced !== undefined) {

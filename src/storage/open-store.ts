@@ -1,8 +1,9 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import Database from 'better-sqlite3';
+import type { Database as Connection } from 'better-sqlite3';
 import { UserError } from '../errors.ts';
 import { makeFolder } from '../make-folder.ts';
+import { loadSqlite } from './load-sqlite.ts';
 import { checkOwner, migrate } from './migrate.ts';
 import { networkFileSystem } from './network-file-system.ts';
 import { explainSqliteError } from './sqlite-errors.ts';
@@ -41,6 +42,7 @@ export function openStore(path: string, options: OpenOptions = {}): StudyStore {
   const readOnly = options.readOnly ?? false;
   try {
     prepare(path, readOnly);
+    const Database = loadSqlite();
     const db = new Database(path, { readonly: readOnly, timeout: BUSY_TIMEOUT_MS });
     try {
       checkOwner(db, path);
@@ -74,7 +76,7 @@ function prepare(path: string, readOnly: boolean): void {
 
 /** Sets how commits are made safe; returns what the user should know about it. */
 function setJournal(
-  db: Database.Database,
+  db: Connection,
   path: string,
   fileSystemType: (directory: string) => number,
 ): string[] {

@@ -1,4 +1,6 @@
-import Sqlite from 'better-sqlite3';
+import { loadSqlite } from '../../src/storage/load-sqlite.ts';
+
+const Sqlite = loadSqlite();
 
 /** What SQLite itself says of a database: `ok`, or what is wrong. */
 export function integrity(path: string): string {

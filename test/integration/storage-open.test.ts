@@ -1,11 +1,13 @@
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { afterAll, describe, expect, test } from 'vitest';
 import { UserError } from '../../src/errors.ts';
+import { loadSqlite } from '../../src/storage/load-sqlite.ts';
 import { openStore } from '../../src/storage/open-store.ts';
 import { identity, launch, metrics } from '../contract/study-store.contract.ts';
+
+const Database = loadSqlite();
 
 const folder = mkdtempSync(join(tmpdir(), 'nightsweep-'));
 afterAll(() => {

@@ -1,4 +1,3 @@
-import Sqlite from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import {
   CAUSE_EXPLANATIONS,
@@ -6,7 +5,10 @@ import {
   MARK_EXPLANATIONS,
   METRIC_EXPLANATIONS,
 } from '../../../src/report/explanations.ts';
+import { loadSqlite } from '../../../src/storage/load-sqlite.ts';
 import { migrations } from '../../../src/storage/schema.ts';
+
+const Sqlite = loadSqlite();
 
 const MADE =
   'This page is made from the code: `npx vitest run -u test/unit/report/documents.test.ts` renews it.';

@@ -100,6 +100,14 @@ describe('renderDropIn', () => {
     );
   });
 
+  test.each(['\\;', ';', '"', "'", '\\', '$', '%', '#', '', ' '])(
+    'the word %j comes back',
+    (word) => {
+      const argv = ['/usr/bin/python3', '-m', 'sglang.launch_server', word];
+      expect(service(renderDropIn({ argv })).argv).toEqual(argv);
+    },
+  );
+
   test('writes further settings in front of the command', () => {
     const text = renderDropIn({ argv: ['/usr/bin/sglang', 'serve'], settings: ['Restart=no'] });
     expect(text).toBe('[Service]\nRestart=no\nExecStart=\nExecStart=/usr/bin/sglang serve\n');

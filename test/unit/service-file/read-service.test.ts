@@ -36,6 +36,16 @@ describe('the command', () => {
     ]);
   });
 
+  test('takes a bare \\; for a semicolon, and for itself where it is quoted or escaped', () => {
+    const words = String.raw`\; "\;" "\\;" \\;`;
+    expect(service(unit(`ExecStart=${LAUNCH} ${words}`)).argv.slice(-4)).toEqual([
+      ';',
+      String.raw`\;`,
+      String.raw`\;`,
+      String.raw`\;`,
+    ]);
+  });
+
   test('splits an unbraced variable at blanks (U2)', () => {
     const read = service(unitText('args-from-file.service'), {
       readEnvironmentFile: () => 'ARGS="--tp-size 2 --mem-fraction-static 0.8"\n',
