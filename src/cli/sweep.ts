@@ -122,8 +122,12 @@ async function sweep(study: Study, options: SweepOptions, context: CliContext): 
 
   const machine = await opened.take(store, stored);
   const server = { ...access, baseUrl: machine.baseUrl };
-  const prove = async () =>
-    proveServing(createProbe(server, study.workload), study.start.totalSeconds, clock);
+  const prove = async () => {
+    // After an interrupt production still has to come back; only another signal ends the wait.
+    const unlessAborted = signal.aborted ? undefined : signal;
+    const { totalSeconds } = study.start;
+    await proveServing(createProbe(server, study.workload), totalSeconds, clock, unlessAborted);
+  };
   const run = runPrepared(prepared, machine, server, stored, store, folder, context, signal);
   const end = await givingBack(run, machine, prove, context).catch((error: unknown) => {
     if (error instanceof Interrupted) {

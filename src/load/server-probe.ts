@@ -149,8 +149,8 @@ export interface Completion {
 
 /**
  * One real completion without streaming: the proof that a server is ready, and the smoke test.
- * Throws UserError when the server refuses or answers with an error, the transport's error when
- * it cannot be reached or takes longer than `timeoutMs`.
+ * Throws UserError when the server refuses or answers with an error (RefusedKeyError where it is
+ * our key), the transport's error when it cannot be reached or takes longer than `timeoutMs`.
  */
 export async function completeOnce(
   request: CompletionRequest,
@@ -166,6 +166,7 @@ export async function completeOnce(
   const call = { baseUrl, apiKey, path, method: 'POST' as const, body, timeoutMs, signal };
   const answer = await httpCall(call);
   const json = parseJson(answer.text);
+  if (answer.status === 401 || answer.status === 403) throw refusedKey(request, answer.status);
   if (answer.status !== 200 || !isObject(json) || json['error'] !== undefined) {
     const reason = errorMessage(json ?? answer.text).slice(0, 500);
     throw new UserError(`a test completion failed with HTTP ${answer.status}: ${reason}`);
@@ -223,8 +224,11 @@ async function getJson(
   }
 }
 
-function refusedKey(access: ServerAccess, status: number): UserError {
-  return new UserError(`${access.baseUrl} refuses the request (HTTP ${status})`, {
+/** The server wants another API key than ours: asking again is useless. */
+export class RefusedKeyError extends UserError {}
+
+function refusedKey(access: ServerAccess, status: number): RefusedKeyError {
+  return new RefusedKeyError(`${access.baseUrl} refuses the request (HTTP ${status})`, {
     hint:
       access.apiKey === undefined
         ? 'the server wants an API key: name the environment variable that holds it'

@@ -17,7 +17,7 @@ export interface RestoreOptions {
   /** The caller's copy, for when the target has none any more. */
   readonly journal?: SystemdJournal | undefined;
   readonly clock: Clock;
-  /** Proves that production serves (a real completion); throws when it does not. */
+  /** Proves that production serves (a real completion); throws UserError when it does not. */
   readonly proveServing?: (() => Promise<void>) | undefined;
   /** For a sweep that goes on: what stays of its lock alone, or of lock, timer and journal. */
   readonly keep?: 'lock' | 'everything';
@@ -63,7 +63,9 @@ export async function restoreProduction(
     journal === undefined ? [] : await differences(access, journal, state, edits.length > 0);
   if (problems.length === 0 && journal?.wasActive !== false) {
     await options.proveServing?.().catch((error: unknown) => {
-      problems.push(`it does not serve: ${error instanceof Error ? error.message : String(error)}`);
+      // An interrupt, or a fault of this program, says nothing about production.
+      if (!(error instanceof UserError)) throw error;
+      problems.push(`it does not serve: ${reasonOf(error)}`);
     });
   }
   if (problems.length === 0 && options.keep !== 'everything') {
@@ -82,6 +84,10 @@ export function requireRestored(access: SystemdAccess, { problems, edits }: Rest
       hint: `Look there with: systemctl status ${access.unit}; then run "nightsweep restore" again.`,
     },
   );
+}
+
+function reasonOf({ message, cause }: Error): string {
+  return cause instanceof Error ? `${message}: ${cause.message}` : message;
 }
 
 async function stopLoadGenerator(access: SystemdAccess, steps: string[]): Promise<void> {

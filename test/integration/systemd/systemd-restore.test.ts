@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
+import { UserError } from '../../../src/errors.ts';
 import { openSshHost } from '../../../src/host/ssh-host.ts';
 import { openSystemd } from '../../../src/server/systemd-access.ts';
 import { loadUnit } from '../../../src/server/systemd-guard-script.ts';
@@ -208,7 +209,7 @@ describeContainer('restore of a systemd target', () => {
     await target.start(trial(box));
     const report = await restoreProduction(box.access, {
       clock: systemClock,
-      proveServing: async () => Promise.reject(new Error('no completion')),
+      proveServing: async () => Promise.reject(new UserError('no completion')),
     });
     expect(report.problems).toEqual(['it does not serve: no completion']);
     expect(await readJournal(box.access)).toBeDefined();
