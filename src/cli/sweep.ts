@@ -8,7 +8,6 @@ import type { ServerAccess } from '../load/server-probe.ts';
 import { acquireLock, databaseLockPath } from '../server/lock.ts';
 import { mendUnit } from '../server/systemd-hold.ts';
 import { launchCommand } from '../service-file/launch-command.ts';
-import { lastOccurrence, parseLaunchArgs } from '../sglang/launch-args.ts';
 import type { StoredStudy, StudyStore } from '../storage/study-store.ts';
 import { checkBaseline } from '../study/baseline-guard.ts';
 import { createBudget } from '../study/budget.ts';
@@ -19,7 +18,6 @@ import { forgetLessons } from '../study/lessons.ts';
 import { createMeasurer, createProbe } from '../study/measurer.ts';
 import { storedOutputs } from '../study/output-check.ts';
 import { type PreparedSweep, prepareSweep, storePlan } from '../study/prepare.ts';
-import type { Production } from '../study/production.ts';
 import { proveServing } from '../study/prove-serving.ts';
 import { UNIT_PATH_META } from '../study/recommendation.ts';
 import { runStudy, type SweepEnd } from '../study/run-study.ts';
@@ -35,6 +33,7 @@ import { openMachine } from './open-machine.ts';
 import { DEFAULT_DATABASE } from './options.ts';
 import { planFacts } from './plan.ts';
 import { reachTarget } from './reach-target.ts';
+import { serverAccess } from './server-access.ts';
 
 interface SweepOptions {
   readonly db: string;
@@ -94,7 +93,7 @@ async function sweep(study: Study, options: SweepOptions, context: CliContext): 
     );
   }
   const folder = options.out ?? join(dirname(options.db), study.name);
-  const access = accessOf(study, prepared.production, context);
+  const access = serverAccess(study, prepared.production, context);
   await using opened = await openMachine(prepared, place, {
     databasePath: options.db,
     folder,
@@ -216,20 +215,6 @@ async function runPrepared(
     },
     signal,
   );
-}
-
-/** The key in the named variable, else the one that production's own command has. */
-function accessOf(study: Study, production: Production, context: CliContext): ServerAccess {
-  const { baseUrl, apiKeyEnv } = study.target;
-  const args = parseLaunchArgs(production.argv, production.help, {
-    version: production.version ?? undefined,
-  });
-  const named = apiKeyEnv === undefined ? undefined : context.environment[apiKeyEnv];
-  if (apiKeyEnv !== undefined && named === undefined) {
-    throw new UserError(`${study.path}: target.api_key_env names ${apiKeyEnv}, which is not set`);
-  }
-  const apiKey = named ?? lastOccurrence(args, 'api-key')?.values[0];
-  return { baseUrl, ...(apiKey === undefined ? {} : { apiKey }) };
 }
 
 /** Failed trials become planned again; what they measured stays. */

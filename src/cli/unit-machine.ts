@@ -85,7 +85,7 @@ export async function openUnitMachine(
       return {
         target: {
           start: async (request) => {
-            held.lease.enterPhase(study.start.totalSeconds + SLACK_SECONDS);
+            enterStart(held, study);
             launches += 1;
             return held.target.start(request);
           },
@@ -96,13 +96,26 @@ export async function openUnitMachine(
         environmentProblem,
         measuring: (measurer) => inPhases(measurer, held, study),
         giveBack: async (prove) => {
-          held.lease.enterPhase(RESTORE_SECONDS);
-          return (await held.giveBack(prove)).steps;
+          return giveBackUnit(held, prove);
         },
       };
     },
     [Symbol.asyncDispose]: async () => road[Symbol.asyncDispose](),
   };
+}
+
+/** Gives the unit back, which the timer does not do meanwhile. Returns what was done. */
+export async function giveBackUnit(
+  held: HeldUnit,
+  prove: () => Promise<void>,
+): Promise<readonly string[]> {
+  held.lease.enterPhase(RESTORE_SECONDS);
+  return (await held.giveBack(prove)).steps;
+}
+
+/** A start that hangs must not keep production away for ever either. */
+export function enterStart({ lease }: Pick<HeldUnit, 'lease'>, { start }: Study): void {
+  lease.enterPhase(start.totalSeconds + SLACK_SECONDS);
 }
 
 export function leaseOf({ target }: Pick<Study, 'target'>): number {
@@ -118,7 +131,11 @@ export function requireRunsAsWritten({ runsAsWritten }: SystemdService, unit: st
 }
 
 /** A measurement that hangs must not keep production away for ever, however alive the tuner is. */
-function inPhases(measurer: Measurer, { lease }: HeldUnit, { measure }: Study): Measurer {
+export function inPhases(
+  measurer: Measurer,
+  { lease }: Pick<HeldUnit, 'lease'>,
+  { measure }: Study,
+): Measurer {
   const limitSeconds =
     measure.pointTimeoutSeconds + 2 * measure.requestTimeoutSeconds + SLACK_SECONDS;
   return {

@@ -35,3 +35,10 @@ export function numericValue(value: FlagValue): number | undefined {
   const number = Number(value);
   return Number.isFinite(number) ? number : undefined;
 }
+
+/** What a process gets as an environment variable of this value; undefined: it has none. */
+export function variableText(value: FlagValue): string | undefined {
+  if (value === null || value === false) return undefined;
+  if (value === true) return '1';
+  return typeof value === 'object' ? value.join(' ') : String(value);
+}

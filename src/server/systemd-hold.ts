@@ -1,10 +1,16 @@
 import type { Clock } from '../clock.ts';
 import type { SystemdAccess } from './systemd-access.ts';
 import type { ProductionCommand } from './systemd-drop-in.ts';
+import { makePermanent, type PermanentDropIn } from './systemd-install.ts';
 import { describeProduction, type SystemdJournal, writeJournal } from './systemd-journal.ts';
 import { armLease, type Lease } from './systemd-lease.ts';
 import { lockOwner, requireLock, takeLock, thisTuner } from './systemd-lock.ts';
-import { type RestoreReport, requireRestored, restoreProduction } from './systemd-restore.ts';
+import {
+  forgetHold,
+  type RestoreReport,
+  requireRestored,
+  restoreProduction,
+} from './systemd-restore.ts';
 import type { SystemdStopLimits } from './systemd-stop.ts';
 import { SystemdTarget } from './systemd-target.ts';
 import { showUnit } from './systemd-unit-state.ts';
@@ -35,6 +41,11 @@ export interface HeldUnit {
    * when another sweep holds the unit by now.
    */
   giveBack(proveServing?: () => Promise<void>): Promise<RestoreReport>;
+  /**
+   * Makes the drop-in that is in force now permanent, and releases the unit instead of giving it
+   * back. The process runs on. Throws UserError when that fails: then `giveBack`.
+   */
+  keep(dropIn: PermanentDropIn): Promise<void>;
 }
 
 /**
@@ -93,14 +104,23 @@ export async function holdUnit(access: SystemdAccess, options: HoldOptions): Pro
         const holder = await lockOwner(access);
         // The lease ran out and somebody else took over: production is theirs to restore.
         if (holder !== undefined && holder.id !== owner.id) await requireLock(access, owner);
-        const report = await restoreProduction(access, { journal, clock, proveServing });
+        const keep = 'everything';
+        const report = await restoreProduction(access, { journal, clock, proveServing, keep });
         requireRestored(access, report);
-        return report;
+        // Only now, so that a long restore does not meet the timer's own; and before its file is
+        // removed, which a late renewal would write anew.
+        await lease.release();
+        return { ...report, steps: [...report.steps, ...(await forgetHold(access))] };
       } finally {
-        // Held until here, so that a long restore does not meet the timer's own; after a failed
-        // one the timer must be free to try.
+        // After a failed restore the timer must be free to try.
         await lease.release();
       }
+    },
+    keep: async (dropIn) => {
+      await requireLock(access, owner);
+      await makePermanent(access, dropIn);
+      await lease.release();
+      await forgetHold(access);
     },
   };
 }

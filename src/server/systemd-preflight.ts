@@ -14,7 +14,14 @@ const RUNTIME_ROOM_KIB = 32 * 1024;
  */
 export async function preflightSystemd(
   access: SystemdAccess,
-  { leaseSeconds }: { readonly leaseSeconds: number },
+  {
+    leaseSeconds,
+    moreCommands = [],
+  }: {
+    readonly leaseSeconds: number;
+    /** Commands with root's rights beside a sweep's own. */
+    readonly moreCommands?: readonly (readonly string[])[];
+  },
 ): Promise<PreflightCheck[]> {
   const state = await showUnit(access);
   const unit = await unitChecks(access, state);
@@ -24,7 +31,7 @@ export async function preflightSystemd(
   if ([...unit, programs, room, ...user].some((check) => check.state === 'failed')) {
     return [...unit, programs, room, ...user];
   }
-  const rights = access.sudo ? [await rightsCheck(access, leaseSeconds)] : [];
+  const rights = access.sudo ? [await rightsCheck(access, leaseSeconds, moreCommands)] : [];
   const writing = rights.some((check) => check.state === 'failed')
     ? []
     : [await writingCheck(access)];

@@ -69,7 +69,7 @@ export async function restoreProduction(
     });
   }
   if (problems.length === 0 && options.keep !== 'everything') {
-    await forget(access, options.keep === 'lock', steps);
+    steps.push(...(await forgetHold(access, { keepLock: options.keep === 'lock' })));
   }
   return { steps, edits, problems, earlier };
 }
@@ -190,12 +190,18 @@ async function differences(
   return problems;
 }
 
-/** Timer, lock and journal: what keeps others from the unit, and would restore it again. */
-async function forget(access: SystemdAccess, keepLock: boolean, steps: string[]): Promise<void> {
+/**
+ * Removes timer, lock and journal: what keeps others from the unit, and would restore it again.
+ * Returns a line for a lock that was released.
+ */
+export async function forgetHold(
+  access: SystemdAccess,
+  { keepLock = false }: { readonly keepLock?: boolean } = {},
+): Promise<readonly string[]> {
   await disarmGuard(access);
   await removeFiles(access, access.paths.journal, access.paths.restored);
   const owner = keepLock ? undefined : await lockOwner(access);
-  if (owner === undefined) return;
+  if (owner === undefined) return [];
   await removeFiles(access, access.paths.lock);
-  steps.push(`released the lock of ${owner.who}`);
+  return [`released the lock of ${owner.who}`];
 }

@@ -14,8 +14,15 @@ interface NeededCommand {
   readonly harmless: boolean;
 }
 
-/** Every command that a sweep will run with root's rights, exactly as it will be run. */
-export function neededCommands(access: SystemdAccess, leaseSeconds: number): NeededCommand[] {
+/**
+ * Every command that a sweep will run with root's rights, exactly as it will be run, and `more`
+ * that only an installation needs.
+ */
+export function neededCommands(
+  access: SystemdAccess,
+  leaseSeconds: number,
+  more: readonly (readonly string[])[] = [],
+): NeededCommand[] {
   const { unit, paths } = access;
   const control = (harmless: boolean, ...args: string[]): NeededCommand => ({
     argv: systemdWords(access, 'systemctl', ...args),
@@ -48,7 +55,7 @@ export function neededCommands(access: SystemdAccess, leaseSeconds: number): Nee
     control(false, 'kill', '--signal=SIGKILL', unit),
     control(false, 'stop', `${guardUnit(access)}.timer`),
     { argv: systemdWords(access, 'journalctl', '--no-pager', '--lines=0'), harmless: true },
-    ...[...files, ...other].map((argv) => ({ argv, harmless: false })),
+    ...[...files, ...other, ...more].map((argv) => ({ argv, harmless: false })),
   ];
 }
 
@@ -56,10 +63,11 @@ export function neededCommands(access: SystemdAccess, leaseSeconds: number): Nee
 export async function rightsCheck(
   access: SystemdAccess,
   leaseSeconds: number,
+  more: readonly (readonly string[])[] = [],
 ): Promise<PreflightCheck> {
   const rules = await sudoRules(access);
   const refused: string[] = [];
-  for (const { argv, harmless } of neededCommands(access, leaseSeconds)) {
+  for (const { argv, harmless } of neededCommands(access, leaseSeconds, more)) {
     if (!(await isAllowed(access, argv, harmless, rules))) refused.push(argv.join(' '));
   }
   if (refused.length === 0) {

@@ -88,6 +88,13 @@ export class SystemdServer implements RunningServer {
     await this.stop();
   }
 
+  /** Stops watching and leaves the server running: it is not ours any more. */
+  async detach(): Promise<void> {
+    this.#stopWatching.abort();
+    await this.#watching;
+    await this.#log.close();
+  }
+
   async #stop(): Promise<StopProof> {
     this.#stopRequested = true;
     const proof = await stopUnit(this.#access, this.#launch, this.#clock, this.#limits);

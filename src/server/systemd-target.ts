@@ -6,7 +6,12 @@ import { secretValues } from '../sglang/redact.ts';
 import { CappedLog, DEFAULT_LOG_CAP } from './capped-log.ts';
 import { LogTail } from './log-tail.ts';
 import { mustSystemctl, type SystemdAccess, systemctl } from './systemd-access.ts';
-import { environmentChange, type ProductionCommand, trialFiles } from './systemd-drop-in.ts';
+import {
+  environmentChange,
+  type ProductionCommand,
+  type TrialFiles,
+  trialFiles,
+} from './systemd-drop-in.ts';
 import { editedSince, type SystemdJournal } from './systemd-journal.ts';
 import { type LockOwner, requireLock } from './systemd-lock.ts';
 import { openLog } from './systemd-log.ts';
@@ -39,8 +44,13 @@ export class SystemdTarget implements Target {
   }
 
   async start(request: LaunchRequest): Promise<SystemdServer> {
-    const { access, production, clock } = this.#options;
-    const files = trialFiles(access, request, production);
+    const { access, production } = this.#options;
+    return this.startFrom(trialFiles(access, request, production), request);
+  }
+
+  /** As `start`, with these texts instead of a trial's own; `request` says what must run then. */
+  async startFrom(files: TrialFiles, request: LaunchRequest): Promise<SystemdServer> {
+    const { access, clock } = this.#options;
     await makeLogFolder(request.logPath);
     await this.#requireOurs();
     const before = await showUnit(access);

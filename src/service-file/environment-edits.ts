@@ -1,5 +1,6 @@
 import { UserError } from '../errors.ts';
-import { type Assignment, ENV_PREFIX, type FlagValue } from '../search-space/assignment.ts';
+import { type Assignment, ENV_PREFIX } from '../search-space/assignment.ts';
+import { variableText } from '../search-space/values.ts';
 import { findLaunchProgram } from '../sglang/launch-program.ts';
 import { editEntry, type WordEdit } from './edit-entry.ts';
 import { lastEntry, listEntries } from './merge.ts';
@@ -32,7 +33,7 @@ export function variableChanges(service: Service, assignment: Assignment): Varia
   for (const [parameter, value] of Object.entries(assignment)) {
     if (!parameter.startsWith(ENV_PREFIX)) continue;
     const name = parameter.slice(ENV_PREFIX.length);
-    const wanted = variableText(name, value);
+    const wanted = variableText(value);
     if (inCommand.has(name) || service.environment[name] === wanted) continue;
     refuseForeignVariable(service, name);
     changes.set(name, wanted);
@@ -101,14 +102,6 @@ function addLines(
 /** `Environment=NAME=value`, quoted so that the process gets exactly that. */
 export function environmentLine(name: string, value: string): string {
   return `Environment=${quoteUnitWord(`${name}=${value}`, 'environment')}`;
-}
-
-function variableText(name: string, value: FlagValue): string | undefined {
-  if (value === null) return undefined;
-  if (typeof value === 'object') {
-    throw new UserError(`env.${name}: a variable has one value, not a list`);
-  }
-  return String(value);
 }
 
 function refuseForeignVariable(service: Service, name: string): void {

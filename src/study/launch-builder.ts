@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Study } from '../config/study.ts';
 import { type Assignment, ENV_PREFIX } from '../search-space/assignment.ts';
+import { variableText } from '../search-space/values.ts';
 import { applyAssignment } from '../sglang/apply-assignment.ts';
 import { effectiveConfiguration } from '../sglang/effective-configuration.ts';
 import { redactArgv, redactEnvironment } from '../sglang/redact.ts';
@@ -30,15 +31,11 @@ export function commandOf(
   for (const [name, value] of Object.entries(assignment)) {
     if (!name.startsWith(ENV_PREFIX)) continue;
     const variable = name.slice(ENV_PREFIX.length);
-    if (value === null || value === false) variables.delete(variable);
-    else variables.set(variable, Array.isArray(value) ? value.join(' ') : environmentText(value));
+    const text = variableText(value);
+    if (text === undefined) variables.delete(variable);
+    else variables.set(variable, text);
   }
   return { argv: applied.argv, environment: Object.fromEntries(variables) };
-}
-
-function environmentText(value: Assignment[string]): string {
-  if (value === true) return '1';
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
 /** Lines of the start-up log in which effective values are looked for. */

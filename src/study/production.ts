@@ -4,7 +4,7 @@ import type { Host } from '../host/host.ts';
 import { type Assignment, ENV_PREFIX, type FlagValue } from '../search-space/assignment.ts';
 import type { SystemdAccess } from '../server/systemd-access.ts';
 import { readSystemdService, type SystemdService } from '../server/systemd-service.ts';
-import type { Service, ServiceWarning } from '../service-file/service.ts';
+import type { Service, ServiceWarning, UnitSource } from '../service-file/service.ts';
 import { requireFlag } from '../sglang/flag-names.ts';
 import type { HelpText } from '../sglang/help.ts';
 import {
@@ -63,6 +63,11 @@ type FoundCommand = Pick<
   'argv' | 'environment' | 'workingDirectory' | 'service' | 'unitText' | 'systemd' | 'warnings'
 >;
 
+/** Unit file and drop-ins as one text, as `systemctl cat` shows them. */
+export function unitTextOf(files: readonly UnitSource[]): string {
+  return files.map(({ path, text }) => `# ${path}\n${text.trimEnd()}\n`).join('\n');
+}
+
 /** The working directory is absent: it is the unit's own, whatever that is. */
 async function readRunning(unit: SystemdAccess): Promise<FoundCommand> {
   const systemd = await readSystemdService(unit);
@@ -72,7 +77,7 @@ async function readRunning(unit: SystemdAccess): Promise<FoundCommand> {
     environment,
     workingDirectory: undefined,
     service,
-    unitText: files.map(({ path, text }) => `# ${path}\n${text.trimEnd()}\n`).join('\n'),
+    unitText: unitTextOf(files),
     systemd,
     warnings: service.warnings,
   };

@@ -3,12 +3,13 @@ import { UserError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import type { Assignment } from '../search-space/assignment.ts';
 import { emitDropIn } from '../service-file/drop-in.ts';
+import { recommendationName } from '../service-file/drop-in-name.ts';
 import { emitUnit } from '../service-file/emit-unit.ts';
-import { launchCommand } from '../service-file/launch-command.ts';
+import { launchCommandFile } from '../service-file/launch-command.ts';
 import { unifiedDiff } from '../service-file/unified-diff.ts';
 import { applyAssignment } from '../sglang/apply-assignment.ts';
 import { type HelpText, parseHelp } from '../sglang/help.ts';
-import { redactArgv, redactText } from '../sglang/redact.ts';
+import { redactText } from '../sglang/redact.ts';
 import type { StoredStudy, StudyStore } from '../storage/study-store.ts';
 import { readUnit } from './read-unit.ts';
 import { readStoredUnit, type UnitToChange } from './stored-unit.ts';
@@ -94,7 +95,7 @@ function recommendUnit(
     { name: 'recommended.diff', text: diff, what: 'the difference to production' },
     {
       name: 'launch-command.txt',
-      text: `${launchCommand(redactArgv(emitted.service.argv))}\n`,
+      text: launchCommandFile(emitted.service.argv, assignment),
       what: 'the launch command',
     },
   ];
@@ -102,10 +103,23 @@ function recommendUnit(
   return { diff, files: diff === '' ? files.slice(0, 1) : files };
 }
 
-/** Drop-ins apply by file name: ours must come after those that are there. */
+/**
+ * Drop-ins apply by file name: ours must come after those that are there.
+ *
+ * @throws UserError when one of them sorts after every name of ours.
+ */
 function dropInName(dropIns: readonly { readonly path: string }[]): string {
-  const last = dropIns.some(({ path }) => basename(path) > DROP_IN);
-  return last ? `zz-${DROP_IN}` : DROP_IN;
+  const names = dropIns.map(({ path }) => basename(path));
+  return names.every((name) => name < DROP_IN) ? DROP_IN : requireRecommendationName(names);
+}
+
+/** @throws UserError when a drop-in sorts after every name of ours. */
+export function requireRecommendationName(others: readonly string[]): string {
+  const name = recommendationName(others);
+  if (name !== undefined) return name;
+  throw new UserError(`${others.toSorted().at(-1) ?? ''} would override the recommendation`, {
+    hint: 'Drop-ins apply by file name: rename that one so that it sorts before zz-.',
+  });
 }
 
 async function unitOnDisk(
@@ -125,7 +139,7 @@ function recommendCommand(
   version: string | undefined,
 ): Recommendation {
   const { argv } = applyAssignment(study.baselineArgv, assignment, help, { version });
-  const text = `${launchCommand(argv)}\n`;
+  const text = launchCommandFile(argv, assignment);
   return { diff: '', files: [{ name: 'launch-command.txt', text, what: 'the launch command' }] };
 }
 

@@ -1,10 +1,17 @@
-import { writeFileSync } from 'node:fs';
+import { realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bootContainer, type Container, freePort } from '../container/boot-container.ts';
 import { MAIN, type RunningCli, startCli } from './run-cli.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..', '..');
+/** What this program needs to run inside; a worktree's node_modules is a link to elsewhere. */
+export const PROGRAM_BINDS: readonly string[] = [
+  REPOSITORY,
+  realpathSync(join(REPOSITORY, 'node_modules')),
+  process.execPath,
+];
+
 const UNIT = 'sglang.service';
 const FOLDER = `/etc/systemd/system/${UNIT}.d`;
 
@@ -32,18 +39,24 @@ export interface SystemdStudy extends AsyncDisposable {
 export interface SystemdStudyOptions {
   readonly lease?: string;
   readonly speed?: number;
+  /** `--max-running-requests` of production. */
+  readonly running?: number;
+  /** Sections of the study file in place of the usual ones. */
+  readonly study?: Readonly<Record<string, unknown>>;
 }
 
 /** Boots the machine and waits until production serves. */
 export async function systemdStudy({
   lease = '15m',
   speed = 20,
+  running = 1,
+  study: sections = {},
 }: SystemdStudyOptions = {}): Promise<SystemdStudy> {
   const port = await freePort();
   const box = await bootContainer({
-    readOnlyBinds: [REPOSITORY, process.execPath],
+    readOnlyBinds: PROGRAM_BINDS,
     files: {
-      [`/etc/systemd/system/${UNIT}`]: unitText(port, speed),
+      [`/etc/systemd/system/${UNIT}`]: unitText(port, speed, running),
       [`${FOLDER}/override.conf`]: '[Service]\nEnvironment=OMP_NUM_THREADS=4\n',
       '/etc/sglang.env': 'HF_TOKEN=hf_production_secret\n',
     },
@@ -58,6 +71,7 @@ export async function systemdStudy({
     parameters: { 'max-running-requests': [1, 2, 8] },
     workload: { prompts: 'code', input_tokens: 100, output_tokens: 20, requests: 16 },
     measure: { finalists: 1, launches: 2, warm_up: { requests: 1 } },
+    ...sections,
   };
   writeFileSync(file, JSON.stringify(study));
   const inside = (script: string) => box.inside('sh', '-c', script);
@@ -110,7 +124,7 @@ export async function served(machine: SystemdStudy, seconds: number): Promise<vo
   }
 }
 
-function unitText(port: number, speed: number): string {
+function unitText(port: number, speed: number, running: number): string {
   return `[Unit]
 Description=SGLang, simulated
 [Service]
@@ -120,7 +134,7 @@ ExecStart=${process.execPath} ${MAIN} simulate \\
   --speed ${speed} --sim-start-seconds 2 --sim-launch-noise 0 --sim-seed 7 \\
   --model-path /models/Qwen3.5-122B-A10B --tp 4 \\
   --host 127.0.0.1 --port ${port} \\
-  --max-running-requests 1
+  --max-running-requests ${running}
 Restart=always
 RestartSec=1
 [Install]

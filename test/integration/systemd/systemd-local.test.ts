@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeContainer } from '../../container/describe-container.ts';
+import { PROGRAM_BINDS } from '../../helpers/systemd-study.ts';
 import { bootProduction, type ProductionBox, UNIT } from './production-box.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..', '..', '..');
@@ -9,7 +10,7 @@ describeContainer('systemd of this machine, without ssh', () => {
   let machine: ProductionBox;
 
   beforeAll(async () => {
-    machine = await bootProduction({ readOnlyBinds: [REPOSITORY, process.execPath] });
+    machine = await bootProduction({ readOnlyBinds: PROGRAM_BINDS });
   }, 120_000);
 
   afterAll(async () => {
