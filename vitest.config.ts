@@ -3,6 +3,8 @@ import { configDefaults, defineConfig } from 'vitest/config';
 /** Tests that boot a container: two at a time would starve each other on a small machine. */
 const container = 'test/integration/{ssh,systemd}/**/*.test.ts';
 
+const setupFiles = ['test/fixed-seed.ts'];
+
 /**
  * Projects run one after the other: whole sweeps of the e2e tests measure, and would measure the
  * other tests too.
@@ -10,10 +12,18 @@ const container = 'test/integration/{ssh,systemd}/**/*.test.ts';
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], sequence: { groupOrder: 0 } } },
+      {
+        test: {
+          name: 'unit',
+          setupFiles,
+          include: ['test/unit/**/*.test.ts'],
+          sequence: { groupOrder: 0 },
+        },
+      },
       {
         test: {
           name: 'integration',
+          setupFiles,
           sequence: { groupOrder: 1 },
           include: ['test/{integration,contract}/**/*.test.ts'],
           exclude: [...configDefaults.exclude, container],
@@ -24,6 +34,7 @@ export default defineConfig({
       {
         test: {
           name: 'container',
+          setupFiles,
           sequence: { groupOrder: 2 },
           include: [container],
           testTimeout: 60_000,
@@ -34,6 +45,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
+          setupFiles,
           sequence: { groupOrder: 3 },
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: 180_000,
