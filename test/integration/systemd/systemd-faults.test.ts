@@ -66,9 +66,16 @@ describeContainer('faults on the way to a systemd target', () => {
 
   const trial = (box: ProductionBox, ...more: string[]) =>
     box.request({ argv: [...box.argv.slice(0, -1), 'trial', ...more] });
+  /** All of it at once: writing gigabytes would take longer than a lease on a busy machine. */
+  const fillRun = (box: ProductionBox) => {
+    const free = `df --output=avail -k /run | tail -n 1`;
+    const fill = `fallocate -l "$(${free} | tr -d ' ')K" /run/filler; cat /dev/zero >>/run/filler`;
+    box.box.inside('sh', '-c', `{ ${fill}; } 2>/dev/null || true`);
+  };
+
   const serving = async (box: ProductionBox) => {
     await expect
-      .poll(box.answer, { timeout: 20_000 })
+      .poll(box.answer, { timeout: 40_000 })
       .toMatchObject({ argv: box.argv.slice(2), env: box.environment });
   };
 
@@ -128,12 +135,13 @@ describeContainer('faults on the way to a systemd target', () => {
     const held = await holdUnit(access, {
       study: 'full',
       production: { environment: box.environment },
-      leaseSeconds: 6,
+      // It cannot be renewed any more, and must not run out before that is seen.
+      leaseSeconds: 15,
       clock: systemClock,
     });
     const server = await held.target.start(trial(box));
     await expect.poll(box.answer).toMatchObject({ pid: server.pid });
-    box.box.inside('sh', '-c', 'cat /dev/zero >/run/filler 2>/dev/null || true');
+    fillRun(box);
     await expect(held.target.start(trial(box, 'next'))).rejects.toThrow(
       /cannot write .*No space left/,
     );
@@ -145,7 +153,7 @@ describeContainer('faults on the way to a systemd target', () => {
   test('preflight refuses a /run in which systemd could not reload', async () => {
     const box = await boot();
     const { access } = await through(box);
-    box.box.inside('sh', '-c', 'cat /dev/zero >/run/filler 2>/dev/null || true');
+    fillRun(box);
     const checks = await preflightSystemd(access, { leaseSeconds: 900 });
     expect(checks.find(({ name }) => name === 'room')).toMatchObject({
       state: 'failed',
