@@ -1,6 +1,8 @@
 import { systemClock } from '../clock.ts';
+import { readGpuStates } from '../server/gpu-gate.ts';
 import type { Target } from '../server/target.ts';
 import type { StoredStudy, StudyStore } from '../storage/study-store.ts';
+import { watchGpus } from '../study/gpu-watch.ts';
 import { type EnvironmentCheck, type PreflightOptions, usesGpus } from '../study/preflight.ts';
 import type { PreparedSweep } from '../study/prepare.ts';
 import type { Measurer } from '../study/services.ts';
@@ -40,6 +42,32 @@ export interface HeldMachine {
    * @throws UserError when production is not as it was.
    */
   giveBack(prove: () => Promise<void>): Promise<readonly string[]>;
+}
+
+/** Watches the GPUs of the machine during each measurement, where the server uses GPUs. */
+export function watchingGpus(
+  { production }: Pick<PreparedSweep, 'production'>,
+  { host }: Pick<Place, 'host'>,
+  store: StudyStore,
+  stored: StoredStudy,
+): HeldMachine['measuring'] {
+  if (!usesGpus(production)) return (measurer) => measurer;
+  const baselineIds = new Set(
+    store.trials(stored.id).flatMap(({ id, isBaseline }) => (isBaseline ? [id] : [])),
+  );
+  const baseline = store.measurements(stored.id).filter(({ trialId }) => baselineIds.has(trialId));
+  return (measurer) => watchGpus(measurer, { host, clock: systemClock, baseline });
+}
+
+/** What to say where the server uses GPUs and nothing tells about them; empty otherwise. */
+export async function gpuGateNotices(
+  { production }: Pick<PreparedSweep, 'production'>,
+  { host }: Pick<Place, 'host'>,
+): Promise<readonly string[]> {
+  if (!usesGpus(production) || (await readGpuStates(host)) !== undefined) return [];
+  return [
+    `no nvidia-smi on ${host.name}: the GPU gate is absent, neither foreign processes nor clocks are seen`,
+  ];
 }
 
 /** What is checked of the machine from which the load comes, and of GPUs. */

@@ -3,7 +3,13 @@ import { localTarget } from '../server/local-target.ts';
 import { acquireLock, targetLockPath } from '../server/lock.ts';
 import { preflight } from '../study/preflight.ts';
 import type { PreparedSweep } from '../study/prepare.ts';
-import { type MachineOptions, type OpenedMachine, preflightOptions } from './machine.ts';
+import {
+  gpuGateNotices,
+  type MachineOptions,
+  type OpenedMachine,
+  preflightOptions,
+  watchingGpus,
+} from './machine.ts';
 import type { Place } from './reach-target.ts';
 import { openUnitMachine } from './unit-machine.ts';
 
@@ -40,14 +46,17 @@ async function openLocalMachine(
     const ended = await target.cleanUp();
     const environmentProblem = await preflight(preflightOptions(prepared, place, options));
     return {
-      notices: lock.takenOver === undefined ? [] : [lock.takenOver],
-      take: async () =>
+      notices: [
+        ...(lock.takenOver === undefined ? [] : [lock.takenOver]),
+        ...(await gpuGateNotices(prepared, place)),
+      ],
+      take: async (store, stored) =>
         Promise.resolve({
           target,
           baseUrl: study.target.baseUrl,
           ended,
           environmentProblem,
-          measuring: (measurer) => measurer,
+          measuring: watchingGpus(prepared, place, store, stored),
           giveBack: async () => Promise.resolve([]),
         }),
       [Symbol.asyncDispose]: async () => lock[Symbol.asyncDispose](),

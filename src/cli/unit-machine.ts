@@ -12,10 +12,12 @@ import { preflight } from '../study/preflight.ts';
 import type { PreparedSweep } from '../study/prepare.ts';
 import type { Measurer } from '../study/services.ts';
 import {
+  gpuGateNotices,
   type HeldMachine,
   type MachineOptions,
   type OpenedMachine,
   preflightOptions,
+  watchingGpus,
 } from './machine.ts';
 import type { Place } from './reach-target.ts';
 
@@ -62,11 +64,13 @@ export async function openUnitMachine(
     notices: [
       ...checks.flatMap(({ state, found }) => (state === 'warning' ? [`warning: ${found}`] : [])),
       ...road.notices,
+      ...(await gpuGateNotices(prepared, place)),
     ],
     take: async (store, stored): Promise<HeldMachine> => {
       if (road.roundTripMs !== undefined) {
         store.setStudyMeta(stored.id, ROUND_TRIP_META, road.roundTripMs);
       }
+      const watch = watchingGpus(prepared, place, store, stored);
       const held = await holdUnit(unit, {
         study: study.name,
         production: {
@@ -94,7 +98,7 @@ export async function openUnitMachine(
         baseUrl: road.baseUrl,
         ended: held.mended,
         environmentProblem,
-        measuring: (measurer) => inPhases(measurer, held, study),
+        measuring: (measurer) => watch(inPhases(measurer, held, study)),
         giveBack: async (prove) => {
           return giveBackUnit(held, prove);
         },

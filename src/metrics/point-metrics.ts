@@ -52,6 +52,8 @@ export type MarkCode =
   | 'unnatural-prompts'
   /** Answers of this launch are broken where the baseline's are sound. */
   | 'wrong-outputs'
+  /** The GPUs' median clock was more than 3 % off that of the baseline at this concurrency. */
+  | 'gpu-clock-differs'
   | 'partial';
 
 /**

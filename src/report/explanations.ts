@@ -97,6 +97,11 @@ export const MARK_EXPLANATIONS = {
     means: 'The server counted more than 3 % other output tokens than arrived at the client.',
     advice: 'Look for aborted or repeated requests in its log.',
   },
+  'gpu-clock-differs': {
+    means:
+      'The median clock of the GPUs was more than 3 % off that of the baseline at this concurrency: heat or a power cap may have made the difference, not the flags.',
+    advice: 'Lock the clocks (nvidia-smi --lock-gpu-clocks), or measure again when it is cooler.',
+  },
   'unnatural-prompts': {
     means: 'Speculation was measured on filler or random prompts, which says nothing about it.',
     advice: 'Measure speculation with natural prompts.',

@@ -93,6 +93,11 @@ const formatters: Readonly<Record<MarkCode, (facts: Facts) => MarkText>> = {
     text: `answers are broken where the baseline’s are sound (${String(facts['what'] ?? 'unknown')}): not ranked`,
     advice: 'these flags break the model’s numerics: do not use them',
   }),
+  'gpu-clock-differs': (facts) => ({
+    text: `the GPUs ran at ${figure(facts, 'clockMhz')} MHz, the baseline's at ${figure(facts, 'baselineMhz')} MHz${String(facts['throttled'] ?? '') === '' ? '' : ` (held back: ${String(facts['throttled'])})`}`,
+    advice:
+      'heat or a power cap may have made the difference, not the flags: lock the clocks (nvidia-smi --lock-gpu-clocks), or measure again',
+  }),
   partial: () => ({ text: 'the run broke off: not ranked' }),
 };
 

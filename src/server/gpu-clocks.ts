@@ -1,9 +1,15 @@
 import type { Clock } from '../clock.ts';
 import type { Host } from '../host/host.ts';
-import { readGpus } from './gpu-gate.ts';
+import { readGpuStates } from './gpu-gate.ts';
 import type { GpuState } from './gpu-smi.ts';
 
-/** What the GPUs did during one measurement; medians and maxima over samples and GPUs. */
+/** The GPUs at one moment, wall-clock ms since 1970. */
+export interface GpuSample {
+  readonly takenAtMs: number;
+  readonly gpus: readonly GpuState[];
+}
+
+/** What the GPUs of the server did during one measurement; medians and maxima over samples and GPUs. */
 export interface GpuSummary {
   readonly samples: number;
   readonly medianSmClockMhz: number | undefined;
@@ -17,8 +23,8 @@ export interface GpuSummary {
 export const CLOCK_TOLERANCE_FRACTION = 0.03;
 
 /** Sums up samples; undefined when there are none. */
-export function summarizeGpus(samples: readonly (readonly GpuState[])[]): GpuSummary | undefined {
-  const states = samples.flat();
+export function summarizeGpus(samples: readonly Pick<GpuSample, 'gpus'>[]): GpuSummary | undefined {
+  const states = samples.flatMap(({ gpus }) => serving(gpus));
   if (states.length === 0) return undefined;
   const reasons = [...new Set(states.flatMap(({ throttleReasons }) => throttleReasons))].sort();
   const share = (reason: string) =>
@@ -38,8 +44,8 @@ export function summarizeGpus(samples: readonly (readonly GpuState[])[]): GpuSum
  * that is too far to compare them; undefined when it is near, or unknown.
  */
 export function clockMark(
-  measured: GpuSummary | undefined,
-  baseline: GpuSummary | undefined,
+  measured: Pick<GpuSummary, 'medianSmClockMhz'> | undefined,
+  baseline: Pick<GpuSummary, 'medianSmClockMhz'> | undefined,
 ): number | undefined {
   const clock = measured?.medianSmClockMhz;
   const reference = baseline?.medianSmClockMhz;
@@ -49,8 +55,8 @@ export function clockMark(
 }
 
 /**
- * Samples the GPUs until `signal` aborts. A sample that fails is left out: nothing about a GPU may
- * end a measurement.
+ * Samples the GPUs until `signal` aborts, at least once. A sample that fails is left out: nothing
+ * about a GPU may end a measurement.
  *
  * @returns undefined where there is no nvidia-smi.
  */
@@ -65,15 +71,26 @@ export async function sampleGpus(
     readonly everyMs: number;
     readonly signal: AbortSignal;
   },
-): Promise<GpuSummary | undefined> {
-  const samples: (readonly GpuState[])[] = [];
-  while (!signal.aborted) {
-    const snapshot = await readGpus(host).catch(() => 'failed' as const);
-    if (snapshot === undefined) return undefined;
-    if (snapshot !== 'failed') samples.push(snapshot.gpus);
+): Promise<readonly GpuSample[] | undefined> {
+  const samples: GpuSample[] = [];
+  do {
+    const takenAtMs = clock.wallMs();
+    const gpus = await readGpuStates(host).catch(() => 'failed' as const);
+    if (gpus === undefined) return undefined;
+    if (gpus !== 'failed') samples.push({ takenAtMs, gpus });
     await clock.sleep(everyMs, signal).catch(() => undefined);
-  }
-  return summarizeGpus(samples);
+  } while (!signal.aborted);
+  return samples;
+}
+
+/**
+ * The GPUs of a sample that hold the server: those with at least a quarter of the memory that the
+ * fullest one has in use. On a machine with more GPUs than the server takes, the idle ones would
+ * hide what the clocks of the others do. All, where memory is not told.
+ */
+function serving(gpus: readonly GpuState[]): readonly GpuState[] {
+  const fullestMib = Math.max(...gpus.map(({ memoryUsedMib }) => memoryUsedMib ?? 0));
+  return gpus.filter(({ memoryUsedMib }) => (memoryUsedMib ?? 0) >= fullestMib / 4);
 }
 
 function defined(values: readonly (number | undefined)[]): number[] {

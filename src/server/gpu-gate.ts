@@ -24,6 +24,17 @@ const QUERY_LIMIT_MS = 30_000;
 
 /** The state of the GPUs; undefined where there is no nvidia-smi: the gate is then absent. */
 export async function readGpus(host: Host): Promise<GpuSnapshot | undefined> {
+  const gpus = await readGpuStates(host);
+  if (gpus === undefined) return undefined;
+  const processes = await query(host, PROCESS_QUERY);
+  return {
+    gpus,
+    processes: processes.exitCode === 0 ? parseGpuProcesses(processes.stdout) : [],
+  };
+}
+
+/** The GPUs alone, by one command; undefined where there is no nvidia-smi. */
+export async function readGpuStates(host: Host): Promise<readonly GpuState[] | undefined> {
   const gpus = await query(host, GPU_QUERY);
   if (gpus.exitCode === 127) return undefined;
   if (gpus.timedOut || gpus.exitCode !== 0) {
@@ -32,11 +43,7 @@ export async function readGpus(host: Host): Promise<GpuSnapshot | undefined> {
       hint: 'A server would not find its GPU either: look at the driver first.',
     });
   }
-  const processes = await query(host, PROCESS_QUERY);
-  return {
-    gpus: parseGpus(gpus.stdout),
-    processes: processes.exitCode === 0 ? parseGpuProcesses(processes.stdout) : [],
-  };
+  return parseGpus(gpus.stdout);
 }
 
 /**

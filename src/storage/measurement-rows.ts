@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { PointMetrics } from '../metrics/point-metrics.ts';
+import { insertGpuSamples } from './gpu-rows.ts';
 import { insertRequests } from './request-rows.ts';
 import {
   type MeasurementKey,
@@ -25,11 +26,15 @@ export function insertMeasurement(db: Database, measurement: NewMeasurement): nu
   refuseUnready(db, measurement.launchId);
   const id = insertRow(db, measurement);
   insertRequests(db, id, measurement.records);
+  insertGpuSamples(db, id, measurement.gpuSamples ?? []);
   return id;
 }
 
 /** Stores the row alone, for a measurement made elsewhere. */
-export function insertRow(db: Database, measurement: Omit<NewMeasurement, 'records'>): number {
+export function insertRow(
+  db: Database,
+  measurement: Omit<NewMeasurement, 'records' | 'gpuSamples'>,
+): number {
   const { metrics } = measurement;
   refuseBadFigures(metrics);
   refuseDouble(db, measurement);

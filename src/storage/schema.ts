@@ -113,4 +113,17 @@ export const migrations: readonly string[] = [
     PRIMARY KEY (measurement_id, request_index)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  CREATE TABLE gpu_samples (
+    measurement_id INTEGER NOT NULL REFERENCES measurements (id),
+    taken_at_ms INTEGER NOT NULL,
+    gpu_index INTEGER NOT NULL CHECK (gpu_index >= 0),
+    temperature_celsius REAL,
+    sm_clock_mhz REAL,
+    power_watts REAL,
+    memory_used_mib REAL,
+    throttle_reasons TEXT NOT NULL,
+    PRIMARY KEY (measurement_id, taken_at_ms, gpu_index)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];

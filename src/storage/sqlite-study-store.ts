@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { TrialData } from '../ranking/trial-data.ts';
+import { readGpuSamples } from './gpu-rows.ts';
 import { insertImported } from './import-rows.ts';
 import {
   insertLaunch,
@@ -20,6 +21,7 @@ import type {
   LaunchStart,
   MeasurementKey,
   NewMeasurement,
+  StoredGpuSample,
   StoredLaunch,
   StoredMeasurement,
   StoredRequest,
@@ -131,6 +133,10 @@ export class SqliteStudyStore implements StudyStore {
 
   requests(measurementId: number): readonly StoredRequest[] {
     return readRequests(this.#db, measurementId);
+  }
+
+  gpuSamples(measurementId: number): readonly StoredGpuSample[] {
+    return readGpuSamples(this.#db, measurementId);
   }
 
   measuredKeys(trialId: number): readonly MeasurementKey[] {

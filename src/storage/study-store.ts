@@ -2,6 +2,7 @@ import type { PointMetrics } from '../metrics/point-metrics.ts';
 import type { RequestRecord } from '../metrics/request-record.ts';
 import type { TrialData } from '../ranking/trial-data.ts';
 import type { Assignment } from '../search-space/assignment.ts';
+import type { GpuSample } from '../server/gpu-clocks.ts';
 
 export type TrialState = 'planned' | 'completed' | 'partial' | 'infeasible' | 'failed' | 'skipped';
 
@@ -98,10 +99,26 @@ export interface NewMeasurement {
   readonly records: readonly RequestRecord[];
   /** Prompt seed and salt, client figures, time scale: what is needed to repeat it. */
   readonly conditions: Readonly<Record<string, string | number | boolean | null>>;
+  /** What the GPUs did meanwhile; absent or empty where there are none, or nothing tells. */
+  readonly gpuSamples?: readonly GpuSample[] | undefined;
 }
 
-export interface StoredMeasurement extends Omit<NewMeasurement, 'records'> {
+export interface StoredMeasurement extends Omit<NewMeasurement, 'records' | 'gpuSamples'> {
   readonly id: number;
+}
+
+/** One GPU at one moment of a measurement; null is what its driver does not tell. */
+export interface StoredGpuSample {
+  /** Wall-clock ms since 1970. */
+  readonly takenAtMs: number;
+  /** As nvidia-smi numbers them, from 0. */
+  readonly gpuIndex: number;
+  readonly temperatureCelsius: number | null;
+  readonly smClockMhz: number | null;
+  readonly powerWatts: number | null;
+  readonly memoryUsedMib: number | null;
+  /** Why the clock was held back, such as `sw_power_cap`; empty when it was not. */
+  readonly throttleReasons: readonly string[];
 }
 
 /** One request of a measurement as stored: its moments and counts, without the chunk arrays. */
@@ -180,6 +197,8 @@ export interface StudyStore extends Disposable {
   /** By id, which is the order of measuring. */
   measurements(studyId: number): readonly StoredMeasurement[];
   requests(measurementId: number): readonly StoredRequest[];
+  /** By moment and GPU; empty where none were taken. */
+  gpuSamples(measurementId: number): readonly StoredGpuSample[];
   measuredKeys(trialId: number): readonly MeasurementKey[];
   /** All trials that have measurements or ended without, for ranking. */
   trialData(studyId: number): readonly TrialData[];

@@ -5,6 +5,8 @@ import { requestsOfPoint } from '../load/requests-of-point.ts';
 const REQUEST_BYTES = 400;
 /** A stored measurement without its requests: metrics and conditions as JSON. */
 const MEASUREMENT_BYTES = 8 * 1024;
+/** GPU samples of a measurement: 60 bytes every 5 s of three minutes for each of 8 GPUs. */
+const GPU_SAMPLE_BYTES = 20 * 1024;
 /** A stored launch: argv, environment, effective configuration, 60 lines of log. */
 const LAUNCH_BYTES = 64 * 1024;
 /** SGLang prints a line per request and per 40 decode steps: a few MiB in half an hour. */
@@ -25,7 +27,9 @@ export interface DiskNeed {
 export function diskNeed({ profile, workload, measure }: Study, launches: number): DiskNeed {
   const points = [...profile.keys()].map(
     (concurrency) =>
-      MEASUREMENT_BYTES + REQUEST_BYTES * requestsOfPoint(concurrency, workload.requests),
+      MEASUREMENT_BYTES +
+      GPU_SAMPLE_BYTES +
+      REQUEST_BYTES * requestsOfPoint(concurrency, workload.requests),
   );
   const perLaunch = LAUNCH_BYTES + measure.repeats * points.reduce((sum, bytes) => sum + bytes, 0);
   return { databaseBytes: STUDY_BYTES + launches * perLaunch, logBytes: launches * LOG_BYTES };

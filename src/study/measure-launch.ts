@@ -200,7 +200,7 @@ function commit(
   { concurrency, repeat, round }: MeasurementKey,
   { launchId, job, effective, deps: { store, emit } }: Launched,
 ): void {
-  const { records, conditions } = point;
+  const { records, conditions, gpuSamples } = point;
   const metrics = withServerMarks(point.metrics, effective);
   store.addMeasurement({
     launchId,
@@ -212,6 +212,7 @@ function commit(
     metrics,
     records,
     conditions,
+    gpuSamples,
   });
   const baseline = job.trial.isBaseline ? null : job.baselineAt(concurrency);
   emit({

@@ -1,6 +1,7 @@
 import type { LoadProgress, LoadRunEnd } from '../load/load-run.ts';
 import type { PointMetrics } from '../metrics/point-metrics.ts';
 import type { RequestRecord } from '../metrics/request-record.ts';
+import type { GpuSample } from '../server/gpu-clocks.ts';
 
 /** What a ready server says of itself. */
 export interface ServerFacts {
@@ -47,6 +48,8 @@ export interface PointResult {
   readonly usable: boolean;
   readonly why: LoadRunEnd;
   readonly conditions: Readonly<Record<string, string | number | boolean | null>>;
+  /** What the GPUs did meanwhile; absent where nobody looked. */
+  readonly gpuSamples?: readonly GpuSample[] | undefined;
 }
 
 /** Takes measurements with the study's workload. */

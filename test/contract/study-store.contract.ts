@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { PointMetrics } from '../../src/metrics/point-metrics.ts';
 import type { RequestRecord } from '../../src/metrics/request-record.ts';
+import type { GpuState } from '../../src/server/gpu-smi.ts';
 import {
   type NewMeasurement,
   RefusedMeasurementError,
@@ -212,6 +213,43 @@ export function studyStoreContract(name: string, open: () => StudyStore): void {
     });
 
     // Field report D16: the benchmark ran although the server was not up, rows with 0 were stored.
+    test('gives what the GPUs did during a measurement back, by moment and GPU', () => {
+      const gpu = (index: number): GpuState => ({
+        index,
+        uuid: `GPU-${String(index)}`,
+        name: 'NVIDIA H200',
+        driverVersion: '570.86.15',
+        computeCapability: '9.0',
+        memoryTotalMib: 143771,
+        memoryUsedMib: 90_000,
+        temperatureCelsius: 61,
+        smClockMhz: 1755,
+        powerWatts: index === 0 ? 640.5 : undefined,
+        throttleReasons: index === 0 ? ['sw_power_cap'] : [],
+      });
+      const id = store.addMeasurement(
+        measurement({
+          gpuSamples: [
+            { takenAtMs: 9000, gpus: [gpu(0)] },
+            { takenAtMs: 4000, gpus: [gpu(1), gpu(0)] },
+          ],
+        }),
+      );
+      const seen = store.gpuSamples(id);
+      expect(seen.map((one) => [one.takenAtMs, one.gpuIndex, one.powerWatts])).toEqual([
+        [4000, 0, 640.5],
+        [4000, 1, null],
+        [9000, 0, 640.5],
+      ]);
+      expect(seen[0]).toMatchObject({
+        temperatureCelsius: 61,
+        smClockMhz: 1755,
+        memoryUsedMib: 90_000,
+        throttleReasons: ['sw_power_cap'],
+      });
+      expect(store.gpuSamples(id + 1)).toEqual([]);
+    });
+
     test('refuses a measurement of a launch that was never ready (D16)', () => {
       const launchId = launch(store, trialId, false);
       expect(() => store.addMeasurement(measurement({ launchId }))).toThrow(

@@ -76,8 +76,9 @@ test.each([
 });
 
 test('clocks are summed up by their median, throttling by its share', () => {
-  const sample = (clock: number, bits: string) =>
-    parseGpus(H200.replace('1980', String(clock)).replace('0x0000000000000004', bits));
+  const sample = (clock: number, bits: string) => ({
+    gpus: parseGpus(H200.replace('1980', String(clock)).replace('0x0000000000000004', bits)),
+  });
   expect(
     summarizeGpus([
       sample(1980, '0x0'),
@@ -101,6 +102,17 @@ test.each([
   { clock: 1840, want: true },
   { clock: 1960, want: true },
 ])('a median clock of $clock MHz against 1900 is marked: $want', ({ clock, want }) => {
-  const summary = (mhz: number) => summarizeGpus([parseGpus(H200.replace('1980', String(mhz)))]);
+  const summary = (mhz: number) =>
+    summarizeGpus([{ gpus: parseGpus(H200.replace('1980', String(mhz))) }]);
   expect(clockMark(summary(clock), summary(1900)) !== undefined).toBe(want);
+});
+
+test('idle GPUs beside those of the server do not hide its clock', () => {
+  const idle = H200.replace('0, GPU-aaaa', '1, GPU-bbbb')
+    .replace('1203', '4')
+    .replace('1980', '345');
+  const busy = H200.replace('1203', '90000');
+  expect(summarizeGpus([{ gpus: parseGpus(`${busy}\n${idle}`) }])).toMatchObject({
+    medianSmClockMhz: 1980,
+  });
 });
