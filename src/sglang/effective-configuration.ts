@@ -1,7 +1,18 @@
 import type { Assignment, FlagValue } from '../search-space/assignment.ts';
 import { ENV_PREFIX } from '../search-space/assignment.ts';
-import { numericValue, sameValue } from '../search-space/values.ts';
+import { sameValue } from '../search-space/values.ts';
 import { startupValues } from './log-lines.ts';
+import { reportedKey } from './reported-configuration.ts';
+import { leavesChoice, sameSetting } from './same-setting.ts';
+import {
+  decodeGraph,
+  nonNegative,
+  objectOf,
+  reportedValue,
+  runningLimitOf,
+  type ServerInfo,
+  workersOf,
+} from './server-info.ts';
 
 /** One swept flag: what was asked and what runs. */
 export interface EffectiveValue {
@@ -10,8 +21,8 @@ export interface EffectiveValue {
   readonly effective?: FlagValue;
   readonly from?: 'server-info' | 'log' | 'process';
   /**
-   * Whether the asked value took effect. `unknown` is not `yes`. An absent flag (`~`) asks for
-   * the server's default, which always takes effect.
+   * Whether the asked value took effect. `unknown` is not `yes`. An absent flag (`~`) and `auto`
+   * ask for the server's own choice, which always takes effect.
    */
   readonly took: 'yes' | 'no' | 'unknown';
 }
@@ -30,6 +41,8 @@ export interface EffectiveConfiguration {
   readonly stateSlots: number | null;
   /** Log lines that call a swept name removed, ignored or without effect. */
   readonly ignored: readonly string[];
+  /** Equal for launches that report the same configuration; null: the server reports none. */
+  readonly key: string | null;
 }
 
 export interface EffectiveFacts {
@@ -41,90 +54,20 @@ export interface EffectiveFacts {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-type Json = Readonly<Record<string, unknown>>;
-
-function object(value: unknown): Json {
-  return typeof value === 'object' && value !== null ? (value as Json) : {};
-}
-
-function positive(value: unknown): number | null {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
-}
-
-function flagValue(value: unknown): FlagValue | undefined {
-  if (value === null || typeof value === 'string' || typeof value === 'number') return value;
-  if (typeof value === 'boolean') return value;
-  if (!Array.isArray(value)) return undefined;
-  const items = value.filter((one) => typeof one === 'string' || typeof one === 'number');
-  return items.length === value.length ? items : undefined;
-}
-
-function workers(info: Json): Json[] {
-  const states: unknown = info['internal_states'];
-  return Array.isArray(states) ? states.map(object) : [];
-}
-
-/** Decode graph settings, nested from 0.5.20 on. */
-function decodeGraph(info: Json): Json {
-  return object(object(info['cuda_graph_config'])['decode']);
-}
-
-/** Flags that stand elsewhere in server info than under their own name. */
-const elsewhere: Readonly<Record<string, (info: Json) => unknown>> = {
-  'cuda-graph-max-bs-decode': (info) => decodeGraph(info)['max_bs'],
-  'cuda-graph-bs-decode': (info) => decodeGraph(info)['bs'],
-  'cuda-graph-backend-decode': (info) => decodeGraph(info)['backend'],
-  'disable-decode-cuda-graph': (info) => {
-    const backend = decodeGraph(info)['backend'];
-    return typeof backend === 'string' ? backend === 'disabled' : undefined;
-  },
-  // The top level repeats what was asked; what runs stands per worker.
-  'max-running-requests': (info) => runningLimit(info) ?? undefined,
-  'max-mamba-cache-size': (info) => workers(info)[0]?.['max_mamba_cache_size'],
-  'fp8-gemm-backend': (info) => info['fp8_gemm_runner_backend'],
-  'fp4-gemm-backend': (info) => info['fp4_gemm_runner_backend'],
-};
-
-function runningLimit(info: Json): number | null {
-  const limits = workers(info).map((worker) =>
-    positive(worker['effective_max_running_requests_per_dp']),
-  );
-  if (limits.length === 0 || limits.includes(null)) return null;
-  return limits.reduce<number>((sum, limit) => sum + (limit ?? 0), 0);
-}
-
-function fromServerInfo(flag: string, info: Json): FlagValue | undefined {
-  const read = elsewhere[flag];
-  return flagValue(read === undefined ? info[flag.replaceAll('-', '_')] : read(info));
-}
-
-/** Names that mean the same algorithm: server info shows EAGLE for NEXTN. */
-function comparable(flag: string, value: FlagValue): FlagValue {
-  if (flag !== 'speculative-algorithm' || typeof value !== 'string') return value;
-  const name = value.toUpperCase();
-  return name === 'NEXTN' ? 'EAGLE' : name;
-}
-
-function isSame(flag: string, asked: FlagValue, effective: FlagValue): boolean {
-  const [a, b] = [comparable(flag, asked), comparable(flag, effective)];
-  const [x, y] = [numericValue(a), numericValue(b)];
-  return sameValue(a, b) || (x !== undefined && x === y);
-}
-
 function judge(
   flag: string,
   asked: FlagValue,
   effective: FlagValue | undefined,
   from: EffectiveValue['from'],
 ): EffectiveValue {
-  const isDefault = asked === null;
+  const isDefault = leavesChoice(asked);
   if (effective === undefined || from === undefined)
     return { asked, took: isDefault ? 'yes' : 'unknown' };
   return {
     asked,
     effective,
     from,
-    took: isDefault || isSame(flag, asked, effective) ? 'yes' : 'no',
+    took: isDefault || sameSetting(flag, asked, effective) ? 'yes' : 'no',
   };
 }
 
@@ -140,48 +83,52 @@ export function effectiveConfiguration({
   logLines = [],
   environment,
 }: EffectiveFacts): EffectiveConfiguration {
-  const info = object(serverInfo);
+  const info = objectOf(serverInfo);
   const log = startupValues(logLines);
-  const dataParallel = Math.max(1, positive(info['dp_size']) ?? 1);
+  const dataParallel = Math.max(1, nonNegative(info['dp_size']) ?? 1);
   const perWorker = log.runningLimitPerWorker;
-  const limit = runningLimit(info) ?? (perWorker === undefined ? null : perWorker * dataParallel);
+  const limit = runningLimitOf(info) ?? (perWorker === undefined ? null : perWorker * dataParallel);
   const logged: Readonly<Record<string, FlagValue | undefined>> = {
     'max-running-requests': limit ?? undefined,
     'chunked-prefill-size': log.chunkedPrefillSize,
     'attention-backend': log.attentionBackend,
   };
 
-  const values = Object.entries(assignment).map(([name, asked]) => {
+  const told = Object.entries(assignment).map(([name, asked]) => {
     if (name.startsWith(ENV_PREFIX)) return [name, inProcess(name, asked, environment)] as const;
-    const told = fromServerInfo(name, info);
-    if (told !== undefined) return [name, judge(name, asked, told, 'server-info')] as const;
+    const reported = reportedValue(name, info);
+    if (reported !== undefined) return [name, judge(name, asked, reported, 'server-info')] as const;
     return [name, judge(name, asked, logged[name], 'log')] as const;
   });
-  const names = Object.keys(assignment).map((name) => name.replace(ENV_PREFIX, ''));
-  const ignored = log.ignored.filter((line) => names.some((name) => mentions(line, name)));
+  const ignored = log.ignored.filter((line) =>
+    Object.keys(assignment).some((name) => mentions(line, name)),
+  );
+  const isIgnored = (name: string) => ignored.some((line) => mentions(line, name));
+  const values = withIgnored(Object.fromEntries(told), isIgnored);
   return {
     version: typeof info['version'] === 'string' ? info['version'] : (log.version ?? null),
-    values: withIgnored(Object.fromEntries(values), ignored),
+    values,
     runningLimit: limit,
     largestDecodeGraph: largestGraph(info, log.decodeGraphSizes),
-    kvTokens: positive(info['max_total_num_tokens']) ?? log.kvTokens ?? null,
-    stateSlots: positive(workers(info)[0]?.['max_mamba_cache_size']),
+    kvTokens: nonNegative(info['max_total_num_tokens']) ?? log.kvTokens ?? null,
+    stateSlots: nonNegative(workersOf(info)[0]?.['max_mamba_cache_size']),
     ignored,
+    key: reportedKey(serverInfo, values, Object.keys(values).filter(isIgnored)),
   };
 }
 
-function mentions(line: string, name: string): boolean {
+function mentions(line: string, parameter: string): boolean {
+  const name = parameter.replace(ENV_PREFIX, '');
   return line.includes(name) || line.includes(name.replaceAll('-', '_'));
 }
 
 /** A value the server says it ignored did not take effect, whatever its environment holds (B8). */
 function withIgnored(
   values: Readonly<Record<string, EffectiveValue>>,
-  ignored: readonly string[],
+  isIgnored: (name: string) => boolean,
 ): Record<string, EffectiveValue> {
   const entries = Object.entries(values).map(([name, value]) => {
-    const isIgnored = ignored.some((line) => mentions(line, name.replace(ENV_PREFIX, '')));
-    return [name, isIgnored ? { ...value, took: 'no' as const } : value] as const;
+    return [name, isIgnored(name) ? { ...value, took: 'no' as const } : value] as const;
   });
   return Object.fromEntries(entries);
 }
@@ -197,11 +144,11 @@ function inProcess(
 }
 
 /** The log knows what was captured; server info only what was configured, before clamping. */
-function largestGraph(info: Json, captured: readonly number[] | undefined): number | null {
+function largestGraph(info: ServerInfo, captured: readonly number[] | undefined): number | null {
   if (captured !== undefined) return captured.at(-1) ?? 0;
   const graph = decodeGraph(info);
   if (graph['backend'] === 'disabled') return 0;
-  return positive(graph['max_bs']);
+  return nonNegative(graph['max_bs']);
 }
 
 /** A limit of the server that changes what a measurement at this concurrency means. */

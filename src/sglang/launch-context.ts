@@ -1,4 +1,5 @@
 import type { FlagValue } from '../search-space/assignment.ts';
+import { attentionOf } from './rules/models.ts';
 
 /** What is known of the server and its machine; what is absent is unknown, never assumed. */
 export interface LaunchContext {
@@ -31,6 +32,7 @@ export function contextValues(context: LaunchContext): Record<string, FlagValue 
     'gpu.count': isCpu ? 0 : context.gpuCount,
     'device.memory_gib': context.deviceMemoryGib,
     'model.architecture': context.modelArchitecture,
+    'model.attention': attentionOf(context.modelArchitecture),
     'packages.flashinfer': context.hasFlashinfer,
     'host.amx': context.hasAmx,
   };

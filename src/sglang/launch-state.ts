@@ -90,6 +90,10 @@ export class LaunchState {
       return number + setting.plus;
     }
     if ('quotient' in setting) return this.quotient(setting.quotient);
+    if ('product' in setting) {
+      const source = this.lookup(setting.product[0]);
+      return source === undefined ? undefined : (numericValue(source) ?? 0) * setting.product[1];
+    }
     if ('maximumOf' in setting) {
       const list = this.lookup(setting.maximumOf);
       return Array.isArray(list) ? Math.max(...list.map(Number)) : list;

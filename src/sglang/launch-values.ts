@@ -16,6 +16,14 @@ export const flagDefaults: Readonly<Record<string, FlagValue>> = {
   'speculative-accept-threshold-single': 1,
   'speculative-accept-threshold-acc': 1,
   'tp-size': 1,
+  'pp-size': 1,
+  'attn-dp-size': 1,
+  'ep-size': 1,
+  'max-prefill-tokens': 16384,
+  'stream-interval': 1,
+  'radix-eviction-policy': 'lru',
+  'mamba-full-memory-ratio': 0.9,
+  'speculative-attention-mode': 'prefill',
 };
 
 type Lookup = (name: string) => FlagValue | undefined;

@@ -10,6 +10,7 @@ export type Setting =
   | FlagValue
   | { readonly copy: string; readonly plus?: number }
   | { readonly quotient: readonly [string, string] }
+  | { readonly product: readonly [string, number] }
   | { readonly maximumOf: string };
 
 /** When a combination that a rule refuses would fail on a real server. */

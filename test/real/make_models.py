@@ -1,8 +1,9 @@
 """Writes the models that the checks on real servers run with: random weights, ASCII vocabulary.
 
 `make_models.py DIR` makes DIR/qwen3 (configuration and tokenizer for SGLang, whose weights come
-from `--load-format dummy`), DIR/qwen3.5 (the same for a hybrid mixture of experts; its flags can
-be resolved, it cannot run on a CPU) and DIR/llama.gguf (for llama-server, same tokenizer).
+from `--load-format dummy`), DIR/qwen3.5, DIR/llama and DIR/deepseek-v3 (the same for a hybrid mixture
+of experts, a plain transformer and one with latent attention; their flags can be resolved, only
+qwen3 runs on a CPU) and DIR/llama.gguf (for llama-server, same tokenizer).
 """
 
 import json
@@ -145,6 +146,41 @@ def write_qwen35(folder, tok):
     write_json(folder / "config.json", config)
 
 
+def change_config(folder, **changes):
+    config = json.loads((folder / "config.json").read_text())
+    write_json(folder / "config.json", config | changes)
+
+
+def write_llama_config(folder, tok):
+    write_qwen3(folder, tok)
+    change_config(folder, architectures=["LlamaForCausalLM"], model_type="llama")
+
+
+def write_deepseek(folder, tok):
+    """A small DeepSeek-V3: latent attention (MLA), experts behind one dense layer."""
+    write_qwen3(folder, tok)
+    change_config(
+        folder,
+        architectures=["DeepseekV3ForCausalLM"],
+        model_type="deepseek_v3",
+        num_key_value_heads=4,
+        q_lora_rank=32,
+        kv_lora_rank=512,
+        qk_nope_head_dim=128,
+        qk_rope_head_dim=64,
+        v_head_dim=128,
+        n_routed_experts=8,
+        n_shared_experts=1,
+        num_experts_per_tok=2,
+        n_group=1,
+        topk_group=1,
+        first_k_dense_replace=1,
+        moe_intermediate_size=32,
+        num_nextn_predict_layers=1,
+        torch_dtype="bfloat16",
+    )
+
+
 def write_llama(path, tok):
     width, inner, layers, heads, kv_heads, head = 64, 128, 2, 4, 2, 16
     data = json.loads(tok.to_str())
@@ -208,4 +244,6 @@ if __name__ == "__main__":
     tok = tokenizer()
     write_qwen3(target / "qwen3", tok)
     write_qwen35(target / "qwen3.5", tok)
+    write_llama_config(target / "llama", tok)
+    write_deepseek(target / "deepseek-v3", tok)
     write_llama(target / "llama.gguf", tok)

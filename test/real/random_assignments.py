@@ -1,8 +1,9 @@
-"""Prints random flag combinations, one JSON object per line: `random_assignments.py SEED COUNT`.
+"""Prints random flag combinations, one JSON object per line: `random_assignments.py SEED COUNT [wide]`.
 
 Speculative, scheduling, graph and mamba flags, with values on both sides of SGLang's rules. Most
 combinations keep to the usual shape, as a user's study would; the rest breaks it on purpose, so
-that legal, rewritten and refused combinations are all frequent.
+that legal, rewritten and refused combinations are all frequent. `wide` adds EAGLE3 and STANDALONE with
+a draft model, the breadth of NGRAM, parallelism, split attention backends and what goes with them.
 """
 
 import json
@@ -43,6 +44,33 @@ OTHERS = [
     ("enable-linear-replayssm-spec", 0.04, [True]),
 ]
 
+WIDE_ALGORITHMS = ["NEXTN"] * 4 + ["EAGLE"] * 2 + ["EAGLE3"] * 3 + ["STANDALONE"] * 3 + ["NGRAM"] * 4
+BACKENDS = ["flashinfer", "triton", "fa3", "trtllm_mha", "torch_native"]
+# resolve.py puts the model's folder in place of MODEL.
+DRAFTED = {"EAGLE3", "STANDALONE"}
+WIDE_OTHERS = [
+    ("speculative-ngram-max-bfs-breadth", 0.25, [1, 1, 4]),
+    ("speculative-accept-threshold-single", 0.08, [0.9, 1.0]),
+    ("speculative-accept-threshold-acc", 0.05, [0.9]),
+    ("speculative-attention-mode", 0.1, ["prefill", "decode"]),
+    ("speculative-draft-attention-backend", 0.1, ["triton", "flashinfer", "trtllm_mha"]),
+    ("enable-multi-layer-eagle", 0.04, [True]),
+    ("tp-size", 0.4, [1, 2, 4, 8]),
+    ("pp-size", 0.06, [1, 2]),
+    ("attn-dp-size", 0.12, [1, 2]),
+    ("prefill-attention-backend", 0.12, BACKENDS),
+    ("decode-attention-backend", 0.12, BACKENDS),
+    ("cuda-graph-bs-decode", 0.1, [[1, 2, 4, 8], [1, 16, 64]]),
+    ("torch-compile-max-bs", 0.05, [16]),
+    ("enable-hierarchical-cache", 0.06, [True]),
+    ("enable-deterministic-inference", 0.06, [True]),
+    ("radix-eviction-policy", 0.1, ["lru", "lfu", "slru"]),
+    ("stream-interval", 0.1, [1, 4]),
+    ("max-prefill-tokens", 0.1, [8192, 16384]),
+    ("enable-two-batch-overlap", 0.04, [True]),
+    ("mamba-full-memory-ratio", 0.05, [0.5, 0.9]),
+]
+
 
 def speculative(rng):
     """The numbers of speculation: none, a usual triple, or any subset of them."""
@@ -61,16 +89,18 @@ def speculative(rng):
     return {name: value for name, value in numbers.items() if rng.random() < 0.5}
 
 
-def assignment(rng):
+def assignment(rng, algorithms=ALGORITHMS, others=OTHERS, boldest=1.0):
     flags = {}
     has_algorithm = rng.random() < 0.55
     if has_algorithm:
-        flags["speculative-algorithm"] = rng.choice(ALGORITHMS)
+        flags["speculative-algorithm"] = rng.choice(algorithms)
+        if flags["speculative-algorithm"] in DRAFTED:
+            flags["speculative-draft-model-path"] = "MODEL"
     if has_algorithm or rng.random() < 0.08:
         flags.update(speculative(rng))
     # A quarter of the others' probability in the usual case, all of it in the rest.
-    boldness = rng.choice([0.3, 0.3, 0.6, 1.0])
-    for name, probability, values in OTHERS:
+    boldness = rng.choice([0.3, 0.3, 0.6, 1.0]) * boldest
+    for name, probability, values in others:
         if rng.random() < probability * boldness:
             flags[name] = rng.choice(values)
     return flags
@@ -79,8 +109,9 @@ def assignment(rng):
 def main():
     seed, count = (int(arg) for arg in sys.argv[1:3])
     rng = random.Random(seed)
+    wide = (WIDE_ALGORITHMS, OTHERS + WIDE_OTHERS, 1.3) if sys.argv[3:] == ["wide"] else ()
     for _ in range(count):
-        print(json.dumps(assignment(rng), separators=(",", ":")))
+        print(json.dumps(assignment(rng, *wide), separators=(",", ":")))
 
 
 if __name__ == "__main__":

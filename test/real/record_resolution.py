@@ -1,6 +1,7 @@
 """Records what SGLang 0.5.23 makes of ten thousand random flag combinations.
 
-`record_resolution.py SEED OUT.jsonl.gz`, run with the interpreter of test/real/.work/tools. First line:
+`record_resolution.py SEED OUT.jsonl.gz [wide]`, run with the interpreter of test/real/.work/tools. `wide`: more
+machines, models, algorithms and flags (random_assignments.py). First line:
 version, seed, and per context (mode, model, how many) the effective values without any flag. Then
 one line per combination: context, flags, and either the values that differ from those or the error.
 """
@@ -22,6 +23,16 @@ CONTEXTS = [
     ("cpu", "qwen3", 2500),
     ("cpu", "qwen3.5", 1500),
 ]
+# Latent attention and plain transformers beside the hybrid one, and workstation Blackwell.
+WIDE_CONTEXTS = [
+    ("sm120", "qwen3.5", 2500),
+    ("sm90", "qwen3.5", 1500),
+    ("sm90", "llama", 1500),
+    ("sm100", "llama", 1000),
+    ("sm90", "deepseek-v3", 1500),
+    ("sm120", "qwen3", 1000),
+    ("cpu", "llama", 1000),
+]
 
 
 def run(python, script, *args, text=""):
@@ -31,9 +42,9 @@ def run(python, script, *args, text=""):
     return done.stdout.splitlines()
 
 
-def record(index, seed):
-    mode, model, count = CONTEXTS[index]
-    flags = run("tools", "random_assignments.py", seed + index, count)
+def record(index, seed, context, kind):
+    mode, model, count = context
+    flags = run("tools", "random_assignments.py", seed + index, count, *kind)
     # Without the radix cache the hybrid model starts on the CPU, too: the row of no flags.
     first = json.dumps({"disable-radix-cache": True} if (mode, model) == ("cpu", "qwen3.5") else {})
     outcomes = run("sglang", "resolve.py", mode, WORK / "models" / model, text="\n".join([first, *flags]))
@@ -42,12 +53,14 @@ def record(index, seed):
 
 
 def main():
-    seed, out = int(sys.argv[1]), sys.argv[2]
+    seed, out, kind = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
+    chosen = WIDE_CONTEXTS if kind == ["wide"] else CONTEXTS
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
-        recorded = list(pool.map(lambda i: record(i, seed), range(len(CONTEXTS))))
+        jobs = [pool.submit(record, i, seed, one, kind) for i, one in enumerate(chosen)]
+        recorded = [job.result() for job in jobs]
     contexts = [
         {"mode": mode, "model": model, "count": count, "defaults": defaults}
-        for (mode, model, count), (_, defaults, _) in zip(CONTEXTS, recorded)
+        for (mode, model, count), (_, defaults, _) in zip(chosen, recorded)
     ]
     lines = [{"sglang": "0.5.23", "seed": seed, "contexts": contexts}]
     for index, (flags, defaults, rows) in enumerate(recorded):

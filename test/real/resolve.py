@@ -1,8 +1,8 @@
 """Asks SGLang 0.5.23's own argument code what it makes of flag combinations; starts no server.
 
 `resolve.py MODE MODEL_DIR < ASSIGNMENTS.jsonl > OUTCOMES.jsonl`, both one JSON value per line.
-MODE is `cpu`, `sm90` or `sm100`: with the last two the probes of torch.cuda are mocked as one
-H100 or one B200. Assignment: {"flag": value}, true for a flag without a value. Outcome:
+MODE is `cpu`, `sm90`, `sm100` or `sm120`: but for the first the probes of torch.cuda are mocked as eight
+H100, B200 or RTX PRO 6000. The value MODEL stands for MODEL_DIR. Assignment: {"flag": value}, true for a flag without a value. Outcome:
 {"ok": true, "effective": {field: value}} or {"ok": false, "error": "Type: message", "where": "file:line"}.
 """
 
@@ -24,17 +24,22 @@ speculative_algorithm speculative_num_steps speculative_eagle_topk speculative_n
 speculative_adaptive speculative_use_rejection_sampling
 mamba_radix_cache_strategy mamba_track_interval mamba_ssm_dtype max_mamba_cache_size
 linear_attn_backend linear_attn_decode_backend
+prefill_attention_backend decode_attention_backend tp_size pp_size attn_dp_size ep_size
+speculative_ngram_max_bfs_breadth speculative_attention_mode enable_multi_layer_eagle
+enable_hierarchical_cache enable_deterministic_inference radix_eviction_policy stream_interval
+max_prefill_tokens enable_two_batch_overlap mamba_full_memory_ratio
 enable_linear_replayssm enable_linear_replayssm_spec enable_torch_compile disable_cuda_graph_padding
 """.split()
 
 GPUS = {
     "sm90": ((9, 0), "NVIDIA H100 80GB HBM3", 80),
     "sm100": ((10, 0), "NVIDIA B200", 180),
+    "sm120": ((12, 0), "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 96),
 }
 
 
 def mock_cuda(mode):
-    """Makes torch.cuda look like one GPU. SGLang's own resolution code is untouched."""
+    """Makes torch.cuda look like eight GPUs. SGLang's own resolution code is untouched."""
     import torch
 
     capability, name, memory_gib = GPUS[mode]
@@ -55,7 +60,7 @@ def mock_cuda(mode):
     )
     answers = {
         "is_available": True,
-        "device_count": 1,
+        "device_count": 8,
         "current_device": 0,
         "set_device": None,
         "get_device_capability": capability,
@@ -84,8 +89,10 @@ def patch_memory_probe(mode):
             module.get_device_memory_capacity = lambda *a, **k: memory_mib
 
 
-def words(assignment):
+def words(assignment, model):
     for flag, value in assignment.items():
+        if value == "MODEL":
+            value = model
         if value is None or value is False:
             continue
         yield f"--{flag}"
@@ -103,7 +110,7 @@ def resolve(prepare_server_args, base, assignment):
     stderr = io.StringIO()
     try:
         with contextlib.redirect_stderr(stderr), contextlib.redirect_stdout(stderr):
-            args = prepare_server_args([*base, *words(assignment)])
+            args = prepare_server_args([*base, *words(assignment, base[1])])
             args.resolve_once()
             args.check_server_args()
         resolved = args.resolved_dict()

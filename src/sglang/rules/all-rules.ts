@@ -1,8 +1,15 @@
 import type { Rule } from '../rule.ts';
-import { attentionDefaultRules, attentionRules, qwen35BlackwellRules } from './attention-rules.ts';
-import { finalChecks, remarkRules } from './check-rules.ts';
+import {
+  attentionDefaultRules,
+  attentionRules,
+  cpuBackendRules,
+  qwen35BlackwellRules,
+} from './attention-rules.ts';
+import { cacheChecks, finalChecks, remarkRules } from './check-rules.ts';
 import { defaultsRules } from './defaults-rules.ts';
+import { deterministicRules } from './deterministic-rules.ts';
 import { linearAttentionRules, mambaStrategyRules, mambaValidationRules } from './mamba-rules.ts';
+import { dataParallelRules, pipelineChecks, twoBatchChecks } from './parallel-rules.ts';
 import { speculativeRules } from './speculative-rules.ts';
 
 /**
@@ -12,13 +19,19 @@ import { speculativeRules } from './speculative-rules.ts';
  */
 export const allRules: readonly Rule[] = [
   ...defaultsRules,
+  ...cpuBackendRules,
   ...qwen35BlackwellRules,
   ...mambaStrategyRules,
   ...mambaValidationRules,
+  ...deterministicRules,
   ...attentionDefaultRules,
   ...attentionRules,
   ...linearAttentionRules,
+  ...dataParallelRules,
   ...speculativeRules,
+  ...cacheChecks,
+  ...pipelineChecks,
   ...finalChecks,
+  ...twoBatchChecks,
   ...remarkRules,
 ];

@@ -1,10 +1,11 @@
 import { filledIn, type Rule, refused, rewritten, rule } from '../rule.ts';
-import { plainAttentionArchitectures, qwen35Architectures } from './models.ts';
+import { qwen35Architectures } from './models.ts';
 
 const hook = 'arg_groups/attention_hook.py';
 const passes = 'arg_groups/overrides.py';
 const chooser = 'arg_groups/model_override_base.py';
-const plain = { 'model.architecture': plainAttentionArchitectures };
+const plain = { 'model.attention': 'plain' };
+const latent = { 'model.attention': 'latent' };
 const unset = { 'attention-backend': null, device: 'cuda' };
 const blackwell = { 'gpu.capability': ['10.0', '10.3'] };
 
@@ -14,7 +15,7 @@ const chain = [
   { 'speculative-eagle-topk': 1, 'page-size': [null, 1] },
 ];
 
-/** Without `--attention-backend`: what a GPU, the top-k and the page size lead to. */
+/** Without `--attention-backend`: what the machine, the model, the top-k and the page size lead to. */
 export const attentionDefaultRules: readonly Rule[] = [
   rule(
     'split-backends-agree',
@@ -25,12 +26,6 @@ export const attentionDefaultRules: readonly Rule[] = [
       'split-backends-differ': null,
     },
     filledIn({ 'attention-backend': { copy: 'prefill-attention-backend' } }),
-  ),
-  rule(
-    'cpu-backend-default',
-    'arg_groups/platform_hook.py:160',
-    { device: 'cpu', 'attention-backend': null },
-    filledIn({ 'attention-backend': 'intel_amx' }),
   ),
   rule(
     'hopper-chain-fa3',
@@ -50,6 +45,18 @@ export const attentionDefaultRules: readonly Rule[] = [
     filledIn({ 'attention-backend': 'trtllm_mha' }),
   ),
   rule(
+    'latent-hopper-fa3',
+    `${chooser}:340`,
+    { ...unset, ...latent, 'gpu.capability': '9.0' },
+    filledIn({ 'attention-backend': 'fa3' }),
+  ),
+  rule(
+    'latent-default-triton',
+    `${chooser}:353`,
+    { ...unset, ...latent, 'gpu.capability': ['7.5', '8.0', '8.6', '8.9', '12.0', '12.1'] },
+    filledIn({ 'attention-backend': 'triton' }),
+  ),
+  rule(
     'gpu-default-flashinfer',
     `${chooser}:333`,
     { ...unset, ...plain, 'packages.flashinfer': true },
@@ -60,6 +67,16 @@ export const attentionDefaultRules: readonly Rule[] = [
     `${chooser}:334`,
     { ...unset, ...plain, 'packages.flashinfer': false },
     filledIn({ 'attention-backend': 'triton' }),
+  ),
+];
+
+/** The first backend that SGLang settles: on a CPU, whatever else is asked. */
+export const cpuBackendRules: readonly Rule[] = [
+  rule(
+    'cpu-backend-default',
+    'arg_groups/platform_hook.py:160',
+    { device: 'cpu', 'attention-backend': null },
+    filledIn({ 'attention-backend': 'intel_amx' }),
   ),
 ];
 
@@ -112,6 +129,25 @@ function qwen35OnBlackwell(): Rule[] {
   ];
 }
 
+/** Conditions under which a backend serves prefill; the common flag counts where no own one is given. */
+export function prefillRole(backend: string): readonly Record<string, string | null>[] {
+  return roleOf('prefill-attention-backend', backend);
+}
+
+/** As {@link prefillRole}, for decode. */
+export function decodeRole(backend: string): readonly Record<string, string | null>[] {
+  return roleOf('decode-attention-backend', backend);
+}
+
+function roleOf(own: string, backend: string): readonly Record<string, string | null>[] {
+  return [{ [own]: backend }, { [own]: null, 'attention-backend': backend }];
+}
+
+const tooOldForTrtllm = [
+  { device: ['cpu', 'xpu', 'hpu'] },
+  { 'gpu.capability': ['7.0', '7.5', '8.0', '8.6', '8.9'] },
+];
+
 /** What a backend makes of other flags, and where it does not run. */
 export const attentionRules: readonly Rule[] = [
   rule(
@@ -146,13 +182,29 @@ export const attentionRules: readonly Rule[] = [
     { from: '0.5.23' },
   ),
   rule(
-    'trtllm-mha-gpu',
+    'trtllm-mha-prefill-gpu',
     `${hook}:203`,
-    [
-      { 'attention-backend': 'trtllm_mha', device: ['cpu', 'xpu', 'hpu'] },
-      { 'attention-backend': 'trtllm_mha', 'gpu.capability': ['7.0', '7.5', '8.0', '8.6', '8.9'] },
-    ],
-    refused('trtllm_mha needs a Hopper or Blackwell GPU'),
+    prefillRole('trtllm_mha').flatMap((role) =>
+      tooOldForTrtllm.map((gpu) => ({ ...role, ...gpu })),
+    ),
+    refused('trtllm_mha for prefill needs a Hopper or Blackwell GPU'),
+  ),
+  rule(
+    'trtllm-mha-workstation-fp8',
+    `${hook}:218`,
+    prefillRole('trtllm_mha').map((role) => ({
+      ...role,
+      'gpu.capability': ['12.0', '12.1'],
+      'kv-cache-dtype': 'fp8_e4m3',
+    })),
+    refused('on this GPU trtllm_mha does not read an fp8_e4m3 KV cache for prefill'),
+    { from: '0.5.23' },
+  ),
+  rule(
+    'trtllm-mha-decode-gpu',
+    `${hook}:225`,
+    decodeRole('trtllm_mha').flatMap((role) => tooOldForTrtllm.map((gpu) => ({ ...role, ...gpu }))),
+    refused('trtllm_mha for decode needs a Hopper or Blackwell GPU'),
   ),
   rule(
     'fa3-fp8-e5m2',

@@ -2,6 +2,16 @@ import { type Rule, refused, rule } from '../rule.ts';
 
 const checks = 'arg_groups/validation_hook.py';
 
+/** Checks that end resolution. */
+export const cacheChecks: readonly Rule[] = [
+  rule(
+    'hierarchical-cache-needs-cache',
+    'arg_groups/kv_cache_hook.py:394',
+    { 'enable-hierarchical-cache': true, 'disable-radix-cache': true },
+    refused('--enable-hierarchical-cache and --disable-radix-cache exclude each other'),
+  ),
+];
+
 /** Checks of the resolved values, last before the launch. */
 export const finalChecks: readonly Rule[] = [
   rule(

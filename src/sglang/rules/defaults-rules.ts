@@ -78,6 +78,15 @@ export const defaultsRules: readonly Rule[] = [
     ),
   ),
   rule(
+    'cpu-graph-size-given',
+    `${memory}:223`,
+    { device: 'cpu', 'cuda-graph-bs-decode': null, 'torch-compile-max-bs': '> 0' },
+    rewritten(
+      { 'cuda-graph-max-bs-decode': { copy: 'torch-compile-max-bs' } },
+      'on a CPU the size of graphs is that of --torch-compile-max-bs',
+    ),
+  ),
+  rule(
     'cpu-graph-size',
     `${memory}:223`,
     { device: 'cpu', 'cuda-graph-bs-decode': null, 'torch-compile-max-bs': null },

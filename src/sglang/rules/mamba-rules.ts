@@ -178,7 +178,12 @@ export const linearAttentionRules: readonly Rule[] = [
   rule(
     'linear-decode-flashinfer-dtype',
     `${linear}:341`,
-    { ...blackwell, 'linear-decode': 'flashinfer', 'mamba-ssm-dtype': '!= bfloat16' },
+    {
+      // Any capability from 10.0 on: workstation Blackwell, too.
+      'gpu.capability': ['10.0', '10.3', '11.0', '12.0', '12.1'],
+      'linear-decode': 'flashinfer',
+      'mamba-ssm-dtype': '!= bfloat16',
+    },
     refused('flashinfer linear attention needs --mamba-ssm-dtype bfloat16 on this GPU'),
   ),
   rule(

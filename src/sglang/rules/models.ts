@@ -43,7 +43,26 @@ export const plainAttentionArchitectures = [
   'MixtralForCausalLM',
 ];
 
-/** Plain transformers without recurrent state, of those above. */
-export const denseArchitectures = plainAttentionArchitectures.filter(
-  (name) => !hybridArchitectures.includes(name),
-);
+/**
+ * Models with latent attention (MLA) whose backend default is the general one. Not those with an
+ * override of their own (DeepSeek V3.2 and later, Kimi K3).
+ */
+export const latentAttentionArchitectures = [
+  'DeepseekV2ForCausalLM',
+  'DeepseekV3ForCausalLM',
+  'Glm4MoeLiteForCausalLM',
+  'MiniCPM3ForCausalLM',
+];
+
+/** Kind of attention that decides the backend; undefined for a model that is not listed here. */
+export function attentionOf(architecture: string | undefined): 'plain' | 'latent' | undefined {
+  if (architecture === undefined) return undefined;
+  if (plainAttentionArchitectures.includes(architecture)) return 'plain';
+  return latentAttentionArchitectures.includes(architecture) ? 'latent' : undefined;
+}
+
+/** Transformers without recurrent state, of those above. */
+export const denseArchitectures = [
+  ...plainAttentionArchitectures,
+  ...latentAttentionArchitectures,
+].filter((name) => !hybridArchitectures.includes(name));

@@ -1,4 +1,6 @@
 import { filledIn, type Rule, refused, rewritten, rule } from '../rule.ts';
+import { adaptiveRules } from './adaptive-rules.ts';
+import { decodeRole, prefillRole } from './attention-rules.ts';
 
 const hook = 'arg_groups/speculative_hook.py';
 const eagle = { 'speculative-algorithm': ['EAGLE', 'EAGLE3', 'STANDALONE'] };
@@ -17,70 +19,19 @@ const knownAlgorithms = [
   'NONE',
 ];
 
-/** Speculation that adapts its depth; `topk-not-one`: a top-k is given and is not 1. */
-const adaptiveRules: readonly Rule[] = [
-  rule(
-    'adaptive-off',
-    `${hook}:1374`,
-    [
-      {
-        'speculative-adaptive': true,
-        'speculative-algorithm': [null, 'NGRAM', 'STANDALONE', 'DFLASH', 'DSPARK'],
-      },
-      { 'speculative-adaptive': true, 'topk-not-one': true },
-      { 'speculative-adaptive': true, 'enable-two-batch-overlap': true },
-      { 'speculative-adaptive': true, 'enable-multi-layer-eagle': true },
-    ],
-    rewritten(
-      { 'speculative-adaptive': null },
-      'adaptive speculation is dropped: EAGLE with top-k 1 only',
-    ),
-  ),
-  rule(
-    'adaptive-topk',
-    `${hook}:1402`,
-    { 'speculative-adaptive': true, 'speculative-eagle-topk': null },
-    filledIn({ 'speculative-eagle-topk': 1 }),
-  ),
-  rule(
-    'adaptive-steps',
-    `${hook}:1409`,
-    {
-      'speculative-adaptive': true,
-      'speculative-num-steps': null,
-      'speculative-adaptive-config': null,
-    },
-    filledIn({ 'speculative-num-steps': 3 }),
-  ),
-  // The default candidates are 0, 1, 3, 5 and 7 (speculative/adaptive_spec_params.py:30).
-  rule(
-    'adaptive-candidates',
-    `${hook}:1417`,
-    [2, 4, 6, '> 7', '< 0'].map((steps) => ({
-      'speculative-adaptive': true,
-      'speculative-adaptive-config': null,
-      'speculative-num-steps': steps,
-    })),
-    refused('adaptive speculation takes --speculative-num-steps 0, 1, 3, 5 or 7'),
-    { from: '0.5.23' },
-  ),
-  rule(
-    'adaptive-draft-tokens',
-    `${hook}:1423`,
-    { 'speculative-adaptive': true },
-    rewritten(
-      { 'speculative-num-draft-tokens': { copy: 'speculative-num-steps', plus: 1 } },
-      'adaptive speculation verifies steps + 1 tokens',
-    ),
-  ),
-];
-
 const limits: readonly Rule[] = [
   rule(
     'unknown-algorithm',
     'speculative/spec_info.py:65',
     { 'algorithm-unknown': true },
     refused('unknown --speculative-algorithm (neither built in nor an installed plugin)'),
+  ),
+  rule(
+    'standalone-attention-dp',
+    `${hook}:1082`,
+    { 'speculative-algorithm': 'STANDALONE', 'attn-dp-size': '> 1' },
+    refused('STANDALONE does not support --attn-dp-size above 1'),
+    { from: '0.5.23' },
   ),
   rule(
     'running-limit-48',
@@ -153,9 +104,14 @@ const eagleRules: readonly Rule[] = [
     }),
   ),
   rule(
-    'topk-missing',
-    `${hook}:1274`,
-    { ...eagle, 'speculative-num-steps': '!= ~', 'speculative-eagle-topk': null },
+    'trtllm-topk-missing',
+    `${hook}:1177`,
+    [...prefillRole('trtllm_mha'), ...decodeRole('trtllm_mha')].map((role) => ({
+      ...eagle,
+      ...role,
+      'speculative-num-steps': '!= ~',
+      'speculative-eagle-topk': null,
+    })),
     refused(
       '--speculative-num-steps needs --speculative-eagle-topk (SGLang stops with a TypeError)',
     ),
@@ -163,9 +119,9 @@ const eagleRules: readonly Rule[] = [
   rule(
     'trtllm-tree',
     `${hook}:1178`,
-    ['attention-backend', 'prefill-attention-backend', 'decode-attention-backend'].map((flag) => ({
+    [...prefillRole('trtllm_mha'), ...decodeRole('trtllm_mha')].map((role) => ({
       ...eagle,
-      [flag]: 'trtllm_mha',
+      ...role,
       'speculative-eagle-topk': '> 1',
     })),
     refused('trtllm_mha supports --speculative-eagle-topk 1 only'),
@@ -206,6 +162,14 @@ const eagleRules: readonly Rule[] = [
     rewritten(
       { 'speculative-num-draft-tokens': { copy: 'speculative-num-steps', plus: 1 } },
       'at --speculative-eagle-topk 1 the draft tokens are steps + 1, whatever is given',
+    ),
+  ),
+  rule(
+    'topk-missing',
+    `${hook}:1274`,
+    { ...eagle, 'speculative-num-steps': '!= ~', 'speculative-eagle-topk': null },
+    refused(
+      '--speculative-num-steps needs --speculative-eagle-topk (SGLang stops with a TypeError)',
     ),
   ),
   rule(
@@ -278,6 +242,13 @@ const ngramRules: readonly Rule[] = [
       'attention-backend': '!= flashinfer',
     },
     refused('NGRAM with a breadth above 1 and pages needs the flashinfer attention backend'),
+  ),
+  rule(
+    'ngram-attention-dp',
+    `${hook}:1369`,
+    { ...ngram, 'attn-dp-size': '> 1' },
+    refused('NGRAM does not support --attn-dp-size above 1'),
+    { from: '0.5.23' },
   ),
 ];
 
