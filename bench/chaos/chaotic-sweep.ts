@@ -93,11 +93,9 @@ async function sweepIn(
   const port = await freePort();
   const study = parseStudy(studyText(port, parameters), join(folder, 'study.yaml'));
   const production = await productionOn(port);
-  const plan = planSweep(
-    study,
-    productionAssignment(production, study.parameters.keys()),
-    createJudge(production, {}),
-  );
+  const judge = createJudge(production, {});
+  const own = productionAssignment(production, study.parameters.keys());
+  const plan = planSweep(study, own, judge);
   const stored = openStudy(store, identityOf(study, production), 0);
   const trials = storePlan(store, stored.id, plan);
   const injected = draw(trials, failures, failureFraction, random);
@@ -150,7 +148,7 @@ async function sweepIn(
           }),
       },
       builder: failingBuilder(
-        createLaunchBuilder(study, production, join(folder, 'logs'), 0),
+        createLaunchBuilder({ study, production, plan, judge }, join(folder, 'logs'), 0),
         injected,
         random,
       ),

@@ -20,7 +20,7 @@ export function compareCommand(context: CliContext) {
   return new Command('compare')
     .summary('compare two configurations, also across studies')
     .description(
-      'Compares two configurations: STUDY (what it recommends) or STUDY:TRIAL. Refuses what is not\ncomparable (another workload, model, or a simulated server) and names what else differs.',
+      'Compares two configurations: STUDY (what it recommends) or STUDY:TRIAL. Refuses what is not\ncomparable (another workload, model or SGLang version, or a simulated server) and names what\nelse differs.',
     )
     .argument('<a>', 'STUDY or STUDY:TRIAL')
     .argument('<b>', 'STUDY or STUDY:TRIAL')

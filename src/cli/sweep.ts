@@ -145,7 +145,7 @@ function optionWords({ db, out }: SweepOptions): readonly string[] {
 }
 
 async function runPrepared(
-  { study, production, plan }: PreparedSweep,
+  prepared: PreparedSweep,
   { target, ended, environmentProblem, measuring }: HeldMachine,
   access: ServerAccess,
   stored: StoredStudy,
@@ -155,9 +155,10 @@ async function runPrepared(
   signal: AbortSignal,
 ): Promise<SweepEnd> {
   const clock = systemClock;
+  const { study, plan } = prepared;
   const interrupted = store.interruptOpenLaunches(stored.id);
   const trials = storePlan(store, stored.id, plan);
-  const facts = planFacts({ study, production, plan }, experienceOf(store, study.name));
+  const facts = planFacts(prepared, experienceOf(store, study.name));
   for (const warning of facts.warnings) context.stderr(`warning: ${warning}`);
 
   const { expect } = study.baseline;
@@ -198,8 +199,7 @@ async function runPrepared(
         }),
       ),
       builder: createLaunchBuilder(
-        study,
-        production,
+        prepared,
         join(folder, 'logs'),
         store.launches(stored.id).length,
       ),

@@ -38,7 +38,7 @@ export function differencesOf(a: ComparedTrial, b: ComparedTrial): readonly Diff
     // Figures of a simulated server say nothing beside those of a machine.
     pair('server', serverKind(a), serverKind(b), true),
     pair('throughput', throughputOf(a.data), throughputOf(b.data), false),
-    pair('SGLang version', versionsOf(a.launches), versionsOf(b.launches), false),
+    versionPair(versionsOf(a.launches), versionsOf(b.launches)),
     pair('prompt seed', String(a.study.seed), String(b.study.seed), false),
     ...hardwareDifferences(a.launches, b.launches),
   ];
@@ -48,6 +48,13 @@ export function differencesOf(a: ComparedTrial, b: ComparedTrial): readonly Diff
 function pair(what: string, a: string, b: string, forbids: boolean): Difference {
   return { what, a, b, forbids };
 }
+
+/** Rows of two known versions are not ranked together unless somebody insists. */
+function versionPair(a: string, b: string): Difference {
+  return pair('SGLang version', a, b, a !== UNKNOWN && b !== UNKNOWN);
+}
+
+const UNKNOWN = 'unknown';
 
 function modelOf({ baselineArgv }: StoredStudy): string {
   const at = baselineArgv.findIndex((word) => /^--model(?:-path)?(?:=|$)/.test(word));
@@ -68,7 +75,7 @@ function throughputOf({ cells }: TrialData): string {
 
 function versionsOf(launches: readonly StoredLaunch[]): string {
   const known = new Set(launches.flatMap(({ sglangVersion }) => sglangVersion ?? []));
-  return known.size === 0 ? 'unknown' : [...known].sort().join(', ');
+  return known.size === 0 ? UNKNOWN : [...known].sort().join(', ');
 }
 
 /** Drivers, kernel packages and GPUs, as far as launches recorded them. */

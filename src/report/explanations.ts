@@ -83,8 +83,8 @@ export const MARK_EXPLANATIONS = {
   },
   'value-not-in-force': {
     means:
-      'The server runs another value than the one asked for: the measurement is of what it runs.',
-    advice: 'nightsweep flags STUDY --flag NAME shows the rules that change it.',
+      'The server runs another value than the one asked for: a trial of that value is not ranked.',
+    advice: 'Ask for the value that runs; nightsweep flags STUDY --flag NAME shows the rules.',
   },
   simulated: {
     means: 'The server was nightsweep’s simulated one: its figures are a model, not a machine.',
@@ -256,6 +256,14 @@ export const CAUSE_EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   'watchdog-timeout': {
     means: 'SGLang’s watchdog ended a forward pass that took too long.',
     advice: 'Try again with --retry; raise --watchdog-timeout if it was only slow.',
+  },
+  'other-version': {
+    means: 'Measured with another SGLang version than the rest of the study. Not ranked.',
+    advice: 'Measure it again with the version of the study, or as a study of its own.',
+  },
+  'value-not-in-force': {
+    means: 'The server reports another value than the trial asked for: it was not measured.',
+    advice: 'Ask for the value that runs; nightsweep flags STUDY --flag NAME shows the rules.',
   },
 };
 

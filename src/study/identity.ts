@@ -63,3 +63,21 @@ export function openStudy(store: StudyStore, given: StudyIdentity, nowMs: number
     sglangVersion: given.sglangVersion ?? stored.sglangVersion,
   });
 }
+
+/**
+ * Stores the version that a server of the study reports, where the study did not know it yet.
+ *
+ * @throws UserError when the study was measured with another one: rows of two versions are never
+ *   ranked together (field report B10).
+ */
+export function keepVersion(store: StudyStore, study: string, version: string): void {
+  const stored = store.findStudy(study);
+  if (stored === undefined || stored.sglangVersion === version) return;
+  if (stored.sglangVersion !== null) {
+    throw new UserError(
+      `study ${study} was measured with SGLang ${stored.sglangVersion}, but the server that was started runs ${version}`,
+      { hint: 'go on with the old version, or give the study another name (study: ...)' },
+    );
+  }
+  store.updateStudy(stored.id, { ...stored, sglangVersion: version });
+}

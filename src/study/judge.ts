@@ -29,9 +29,10 @@ export function createJudge(production: Production, context: LaunchContext): Jud
       ...describeRewrites(flags, prediction),
       ...prediction.notes.filter(({ kind }) => kind !== 'rewritten').map(({ reason }) => reason),
     ];
-    if (prediction.verdict === 'legal') return { effectiveKey: key, notes };
+    const judgement = { effectiveKey: key, notes, predicted: prediction.effective };
+    if (prediction.verdict === 'legal') return judgement;
     const { ruleId = 'unknown rule', reason = 'SGLang refuses it' } = prediction;
-    return { effectiveKey: key, notes, illegal: { rule: ruleId, reason } };
+    return { ...judgement, illegal: { rule: ruleId, reason } };
   };
 }
 
@@ -42,7 +43,13 @@ function variablesOf(assignment: Assignment): Assignment {
 }
 
 /** Flags that decide how the server is reached: a trial with another value measures nothing. */
-const NOT_TUNABLE: ReadonlySet<string> = new Set(['host', 'port', 'api-key', 'admin-api-key']);
+const NOT_TUNABLE: ReadonlySet<string> = new Set([
+  'host',
+  'port',
+  'api-key',
+  'admin-api-key',
+  'weight-version',
+]);
 
 /**
  * Checks every parameter and value of a study against the target's flags, one by one, so that the

@@ -1,12 +1,16 @@
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import type { Study } from '../config/study.ts';
 import { type Assignment, ENV_PREFIX } from '../search-space/assignment.ts';
 import { variableText } from '../search-space/values.ts';
 import { applyAssignment } from '../sglang/apply-assignment.ts';
 import { effectiveConfiguration } from '../sglang/effective-configuration.ts';
+import { serverName, strangerIn } from '../sglang/launch-identity.ts';
 import { redactArgv, redactEnvironment } from '../sglang/redact.ts';
+import { mispredictions } from '../sglang/reported-configuration.ts';
 import type { StoredTrial } from '../storage/study-store.ts';
+import type { PreparedSweep } from './prepare.ts';
 import type { Production } from './production.ts';
+import type { ServerFacts } from './services.ts';
 import type { LaunchBuilder } from './trial-launcher.ts';
 
 /**
@@ -43,14 +47,15 @@ const START_LOG_LINES = 2000;
 
 /**
  * Builds launches of a study on this machine, with one log file each, and reads back what they
- * run.
+ * run. A trial's server gets a name of its own where its version has a flag for that
+ * (launch-identity.ts); the baseline is production's command word for word.
  */
 export function createLaunchBuilder(
-  study: Study,
-  production: Production,
+  { study, production, judge }: PreparedSweep,
   logFolder: string,
   launchesBefore: number,
 ): LaunchBuilder {
+  const run = randomBytes(4).toString('hex');
   return {
     effective: (trial, facts, server) =>
       effectiveConfiguration({
@@ -58,10 +63,14 @@ export function createLaunchBuilder(
         serverInfo: facts.serverInfo ?? undefined,
         logLines: server.logTail(START_LOG_LINES),
       }),
+    mispredictions: ({ assignment }, { serverInfo }) =>
+      mispredictions(assignment, judge(assignment).predicted, serverInfo),
     build: (trial: StoredTrial, launchNumber: number) => {
-      // The baseline is production's command word for word, whatever the study sweeps.
-      const command = trial.isBaseline ? production : commandOf(production, trial.assignment);
       const number = String(launchesBefore + launchNumber).padStart(4, '0');
+      const name = trial.isBaseline ? undefined : serverName(production.help, `${run}-${number}`);
+      const command = trial.isBaseline
+        ? production
+        : commandOf(production, { ...trial.assignment, ...name });
       return {
         request: {
           argv: command.argv,
@@ -76,6 +85,8 @@ export function createLaunchBuilder(
           argv: redactArgv(command.argv),
           environment: redactEnvironment(command.environment),
         },
+        stranger: ({ serverInfo }: ServerFacts) =>
+          strangerIn(serverInfo, command.argv, production.help, name),
       };
     },
   };

@@ -43,8 +43,9 @@ export class Lessons {
   /** Takes in how a launch of this trial ended. */
   learn({ number: trial, assignment }: StoredTrial, outcome: LaunchOutcome): void {
     if (outcome.state !== 'not-ready') this.#started.push(assignment);
-    if (outcome.state !== 'not-ready' && outcome.state !== 'crashed') return;
-    const { code, kind, message, directions } = outcome.failure;
+    const failure = failureToLearn(outcome);
+    if (failure === undefined) return;
+    const { code, kind, message, directions } = failure;
     if (kind !== 'infeasible') return;
     this.#failures = [
       ...this.#failures.filter((seen) => seen.trial !== trial),
@@ -75,6 +76,12 @@ export class Lessons {
     const lessons: StoredLessons = { failures: this.#failures, skipped: this.#skipped };
     this.#store.setStudyMeta(this.#studyId, META_KEY, lessons);
   }
+}
+
+function failureToLearn(outcome: LaunchOutcome): SeenFailure['cause'] | undefined {
+  if (outcome.state === 'not-ready' || outcome.state === 'crashed') return outcome.failure;
+  const isNotInForce = outcome.state === 'settled' && outcome.report.state === 'not-in-force';
+  return isNotInForce ? outcome.report.failure : undefined;
 }
 
 /** Drops what was learned and plans the trials again that were skipped because of it. */

@@ -1,10 +1,11 @@
 import type { Study } from '../config/study.ts';
-import { type Assignment, assignmentKey } from '../search-space/assignment.ts';
+import type { Assignment } from '../search-space/assignment.ts';
 import { countSpace, type SpaceCount } from '../search-space/count.ts';
 import { feasibleAssignments } from '../search-space/grid.ts';
 import { productionFirst, type SearchSpace } from '../search-space/space.ts';
 import { settleFacts } from '../sglang/constraint-facts.ts';
 import type { LaunchContext } from '../sglang/launch-context.ts';
+import { PlanListing } from './plan-listing.ts';
 
 /**
  * Assignments listed at most. A sweep launches each of them; thousands of launches are months, so
@@ -20,6 +21,8 @@ export interface Judgement {
   readonly illegal?: { readonly rule: string; readonly reason: string };
   /** What the server makes of it: rewritten values, flags without effect, couplings. */
   readonly notes: readonly string[];
+  /** Values that the server is predicted to run with, where they are known. */
+  readonly predicted: Assignment;
 }
 
 export type Judge = (assignment: Assignment) => Judgement;
@@ -78,7 +81,7 @@ export function planSweep(
     production,
   );
   const count = countSpace(space);
-  const listing = new Listing(production, judge);
+  const listing = new PlanListing(production, judge);
   let listed = 0;
   // Without parameters the grid is one empty assignment: the baseline alone.
   if (study.parameters.size > 0) {
@@ -88,6 +91,7 @@ export function planSweep(
       listing.add(assignment);
     }
   }
+  listing.nameWhatRuns();
   return {
     trials: listing.trials,
     skipped: [...constraintGroups(count), ...listing.illegal.values()],
@@ -99,49 +103,6 @@ export function planSweep(
     ),
     unlisted: study.parameters.size === 0 ? 0 : count.feasible - listed,
   };
-}
-
-class Listing {
-  readonly trials: PlannedTrial[] = [];
-  readonly equivalent: EquivalentAssignment[] = [];
-  readonly illegal = new Map<string, SkippedGroup & { assignments: Assignment[] }>();
-  readonly #byEffect = new Map<string, number>();
-  readonly #judge: Judge;
-
-  constructor(production: Assignment, judge: Judge) {
-    this.#judge = judge;
-    const { effectiveKey, notes } = judge(production);
-    this.trials.push({ assignment: production, isBaseline: true, notes });
-    this.#byEffect.set(effectiveKey, 0);
-  }
-
-  add(assignment: Assignment): void {
-    const { effectiveKey, illegal, notes } = this.#judge(assignment);
-    if (illegal !== undefined) {
-      this.#skip(assignment, illegal);
-      return;
-    }
-    const sameAs = this.#byEffect.get(effectiveKey);
-    if (sameAs !== undefined) {
-      const twin = this.trials[sameAs];
-      const isTheBaseline =
-        twin !== undefined && assignmentKey(twin.assignment) === assignmentKey(assignment);
-      if (!isTheBaseline) this.equivalent.push({ assignment, sameAs });
-      return;
-    }
-    this.#byEffect.set(effectiveKey, this.trials.length);
-    this.trials.push({ assignment, isBaseline: false, notes });
-  }
-
-  #skip(
-    assignment: Assignment,
-    { rule, reason }: { readonly rule: string; readonly reason: string },
-  ): void {
-    const assignments = this.illegal.get(rule)?.assignments ?? [];
-    assignments.push(assignment);
-    const count = assignments.length;
-    this.illegal.set(rule, { rule, reason, by: 'sglang', count, assignments });
-  }
 }
 
 function constraintGroups({ rejected }: SpaceCount): readonly SkippedGroup[] {

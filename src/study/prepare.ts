@@ -10,14 +10,17 @@ import { lastOccurrence, parseLaunchArgs } from '../sglang/launch-args.ts';
 import type { LaunchContext } from '../sglang/launch-context.ts';
 import { redactText } from '../sglang/redact.ts';
 import type { StoredTrial, StudyStore } from '../storage/study-store.ts';
+import { isReportedEquivalent, releasedNumbers, sameAsText } from './equivalents.ts';
 import { checkParameters, createJudge } from './judge.ts';
-import { planSweep, type SweepPlan } from './plan.ts';
+import { type Judge, planSweep, type SweepPlan } from './plan.ts';
 import { type Production, productionAssignment, readProduction } from './production.ts';
 
 export interface PreparedSweep {
   readonly study: Study;
   readonly production: Production;
   readonly plan: SweepPlan;
+  /** What is known of an assignment of this study on this target. */
+  readonly judge: Judge;
 }
 
 /**
@@ -35,14 +38,15 @@ export async function prepareSweep(
   checkParameters(study, production);
   const context = await launchContext(production, host);
   const own = productionAssignment(production, study.parameters.keys());
-  const plan = planSweep(study, own, createJudge(production, context), context);
+  const judge = createJudge(production, context);
+  const plan = planSweep(study, own, judge, context);
   if (study.parameters.size > 0 && plan.space.feasible === 0) {
     throw new UserError(`${study.path}: no combination keeps the constraints`, {
       hint: `most are rejected by: ${mostRejecting(plan)}`,
     });
   }
   const warnings = [...productionProblems(production), ...plan.warnings];
-  return { study, production, plan: { ...plan, warnings } };
+  return { study, production, judge, plan: { ...plan, warnings } };
 }
 
 function mostRejecting({ space }: SweepPlan): string {
@@ -94,28 +98,32 @@ export function storePlan(
   studyId: number,
   plan: SweepPlan,
 ): readonly StoredTrial[] {
+  const reported = byKey(store.trials(studyId).filter(isReportedEquivalent));
   store.planTrials(
     studyId,
-    plan.trials.map(({ assignment, isBaseline }) => ({
-      assignment,
-      isBaseline,
-      state: 'planned' as const,
-    })),
+    plan.trials.map(({ assignment, isBaseline }) => {
+      const reason = reported.get(assignmentKey(assignment))?.reason ?? undefined;
+      if (reason !== undefined) return skipped(assignment, 'equivalent', reason);
+      return { assignment, isBaseline, state: 'planned' as const };
+    }),
   );
-  const launched = byKey(store.trials(studyId));
+  const before = store.trials(studyId);
+  const released = releasedNumbers(store, studyId);
+  const own = new Set(
+    before.filter(({ number }) => released.has(number)).map((one) => assignmentKey(one.assignment)),
+  );
+  const launched = byKey(before);
   const numberOf = (assignment: Assignment | undefined): number | undefined =>
     assignment === undefined ? undefined : launched.get(assignmentKey(assignment))?.number;
   store.planTrials(studyId, [
     ...plan.skipped.flatMap(({ rule, reason, assignments }) =>
       assignments.map((assignment) => skipped(assignment, rule, reason)),
     ),
-    ...plan.equivalent.map(({ assignment, sameAs }) =>
-      skipped(
-        assignment,
-        'equivalent',
-        `same as trial ${String(numberOf(plan.trials[sameAs]?.assignment))}`,
+    ...plan.equivalent
+      .filter(({ assignment }) => !own.has(assignmentKey(assignment)))
+      .map(({ assignment, sameAs }) =>
+        skipped(assignment, 'equivalent', sameAsText(numberOf(plan.trials[sameAs]?.assignment))),
       ),
-    ),
   ]);
   const stored = byKey(store.trials(studyId));
   return plan.trials.flatMap(({ assignment }) => stored.get(assignmentKey(assignment)) ?? []);

@@ -8,11 +8,13 @@ import type { FailureCause } from '../sglang/failure-causes.ts';
 import { startupProgress } from '../sglang/startup-stage.ts';
 import type { MeasurementKey, StoredTrial, StudyStore } from '../storage/study-store.ts';
 import type { StudyEvent } from './events.ts';
-import { deathOf, failureOf, LOG_SEARCH_LINES } from './launch-failure.ts';
+import { deathOf, environmentFailure, failureOf, LOG_SEARCH_LINES } from './launch-failure.ts';
 import { type MeasuringOutcome, measureLaunch } from './measure-launch.ts';
 import { isNetworkFailure } from './network-failure.ts';
+import type { ReadBack } from './read-back.ts';
 import type { Measurer, ServerFacts, ServerProbe } from './services.ts';
 import { startLimits } from './start-limits.ts';
+import { verdictOf } from './verdict.ts';
 
 /** How many lines of the log are kept with a failure. */
 const LOG_TAIL_LINES = 60;
@@ -30,7 +32,17 @@ export type LaunchOutcome =
       readonly state: 'not-ready';
       readonly why: NotReadyReason;
       readonly failure: FailureCause;
-    };
+    }
+  | SettledOutcome;
+
+/**
+ * The server is ready, and its own report settles the trial without a measurement: it runs what
+ * another trial ran, or not what was to be tried.
+ */
+export interface SettledOutcome {
+  readonly state: 'settled';
+  readonly report: Exclude<ReadBack, { readonly state: 'wanted' }>;
+}
 
 /** Everything one launch needs; `keys` are the measurements still missing, in order. */
 export interface LaunchJob {
@@ -43,8 +55,13 @@ export interface LaunchJob {
     readonly argv: readonly string[];
     readonly environment: Readonly<Record<string, string>>;
   };
-  /** Called once the server is ready; what it returns is stored with the launch. */
-  readonly onReady: (facts: ServerFacts, server: RunningServer) => EffectiveConfiguration;
+  /** Called once the server is ready; the configuration it returns is stored with the launch. */
+  readonly onReady: (
+    facts: ServerFacts,
+    server: RunningServer,
+  ) => { readonly effective: EffectiveConfiguration; readonly report: ReadBack };
+  /** Why the server that answers is not the launched one; undefined when it is, or may be. */
+  readonly stranger?: (facts: ServerFacts) => string | undefined;
   /** Longest start of the baseline so far, seconds; absent for the baseline itself. */
   readonly baselineStartSeconds?: number | undefined;
   /** Baseline mean at a concurrency, to show a change while measuring. */
@@ -148,13 +165,19 @@ async function useServer(
     const why = server.exit() === undefined ? 'completion-failed' : 'exited';
     return { state: 'not-ready', why, failure: failureOf(server, 'start', why) };
   }
+  const stranger = job.stranger?.(facts);
+  if (stranger !== undefined) {
+    const failure = environmentFailure(server, 'foreign-server', stranger);
+    return { state: 'not-ready', why: 'foreign-server', failure };
+  }
   emit({ type: 'ready', trial: job.trial.number, seconds: readiness.seconds * facts.timeScale });
-  const effective = job.onReady(facts, server);
+  const { effective, report } = job.onReady(facts, server);
   store.launchReady(launchId, {
     readySeconds: readiness.seconds * facts.timeScale,
     effective: { ...effective },
     sglangVersion: facts.version,
   });
+  if (report.state !== 'wanted') return { state: 'settled', report };
   await job.beforeMeasuring?.(facts, signal);
   return measureLaunch({ server, facts, effective, launchId, job, deps, signal });
 }
@@ -197,6 +220,10 @@ function stateOf(outcome: LaunchOutcome | undefined, problem: unknown) {
   switch (outcome.state) {
     case 'measured':
       return { state: 'completed', cause: null, message: null } as const;
+    case 'settled': {
+      const { cause, reason: message } = verdictOf(outcome);
+      return { state: 'completed', cause, message } as const;
+    }
     case 'not-ready':
       return {
         state: 'not-ready',

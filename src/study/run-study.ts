@@ -137,7 +137,7 @@ class Sweep {
     const open = (trial: StoredTrial, at: number) =>
       !this.#launcher.isOver(trial, at) && !this.#tried.has(tryOf(trial, at));
     const again = invalidatedTrials(launched, others).filter((trial) => open(trial, round + 1));
-    const waiting = others.filter(
+    const waiting = [...others, ...this.#launcher.released()].filter(
       (trial) => open(trial, round) && !this.#launcher.isHopeless(trial),
     );
     if (waiting.length === 0 && again.length === 0) return { trial: undefined, round };

@@ -2,11 +2,15 @@ import type { Study } from '../config/study.ts';
 import { mean } from '../metrics/statistics.ts';
 import type { RunningServer } from '../server/target.ts';
 import type { EffectiveConfiguration } from '../sglang/effective-configuration.ts';
+import { type Misprediction, mispredictionText } from '../sglang/reported-configuration.ts';
 import type { MeasurementKey, StoredStudy, StoredTrial } from '../storage/study-store.ts';
 import { FIRST_SEARCH_ROUND } from './baseline-rounds.ts';
 import type { Budget } from './budget.ts';
+import { Equivalents } from './equivalents.ts';
+import { keepVersion } from './identity.ts';
 import { keysOfRound, missingKeys } from './keys.ts';
 import { Lessons } from './lessons.ts';
+import { type ReadBack, readBack } from './read-back.ts';
 import { type LaunchDeps, type LaunchJob, type LaunchOutcome, runLaunch } from './run-launch.ts';
 import type { ServerFacts } from './services.ts';
 import { baselineError, failureText, isEnvironment, mayBeChance, verdictOf } from './verdict.ts';
@@ -19,9 +23,14 @@ const BROKEN_AFTER_FAILURES = 3;
 
 /** How a trial's assignment becomes a launch. */
 export interface LaunchBuilder {
-  build(trial: StoredTrial, launchNumber: number): Pick<LaunchJob, 'request' | 'shown'>;
+  build(
+    trial: StoredTrial,
+    launchNumber: number,
+  ): Pick<LaunchJob, 'request' | 'shown' | 'stranger'>;
   /** Compares what was asked with what the server runs; returns what is stored. */
   effective(trial: StoredTrial, facts: ServerFacts, server: RunningServer): EffectiveConfiguration;
+  /** What the server made of the trial's parameters otherwise than predicted. */
+  mispredictions?(trial: StoredTrial, facts: ServerFacts): readonly Misprediction[];
 }
 
 export interface LauncherDeps extends LaunchDeps {
@@ -43,6 +52,7 @@ export class TrialLauncher {
   readonly #deps: LauncherDeps;
   readonly #signal: AbortSignal;
   readonly #lessons: Lessons;
+  readonly #equivalents: Equivalents;
   #launches = 0;
   #failuresInARow = 0;
 
@@ -50,6 +60,7 @@ export class TrialLauncher {
     this.#deps = deps;
     this.#signal = signal;
     this.#lessons = new Lessons(deps.store, deps.stored.id);
+    this.#equivalents = new Equivalents(deps.store, deps.stored.id);
   }
 
   /**
@@ -87,7 +98,7 @@ export class TrialLauncher {
     this.#signal.throwIfAborted();
     const { builder, emit, checkBaseline, budget, clock } = this.#deps;
     this.#launches += 1;
-    const { request, shown } = builder.build(trial, this.#launches);
+    const { request, shown, stranger } = builder.build(trial, this.#launches);
     emit({
       type: 'launch-started',
       trial: trial.number,
@@ -106,6 +117,7 @@ export class TrialLauncher {
         keys: this.#missing(trial, round),
         request,
         shown,
+        ...(stranger === undefined ? {} : { stranger }),
         onReady: (facts, server) => this.#readBack(trial, facts, server),
         baselineAt: (concurrency) => this.#baselineAt(concurrency),
         baselineStartSeconds: trial.isBaseline ? undefined : this.#baselineStartSeconds(),
@@ -118,15 +130,58 @@ export class TrialLauncher {
     return outcome;
   }
 
-  /** What the server runs; tells of every asked value that did not take effect. */
-  #readBack(trial: StoredTrial, facts: ServerFacts, server: RunningServer): EffectiveConfiguration {
-    const { builder, emit } = this.#deps;
+  /** What the server runs, and whether it is worth a measurement; tells of what is otherwise than asked. */
+  #readBack(
+    trial: StoredTrial,
+    facts: ServerFacts,
+    server: RunningServer,
+  ): { readonly effective: EffectiveConfiguration; readonly report: ReadBack } {
+    const { builder, emit, trials } = this.#deps;
+    this.#requireVersion(facts);
     const effective = builder.effective(trial, facts, server);
     for (const [name, { asked, effective: runs, took }] of Object.entries(effective.values)) {
       if (took !== 'no' || runs === undefined) continue;
       emit({ type: 'no-effect', trial: trial.number, parameter: name, asked, effective: runs });
     }
-    return effective;
+    this.#releaseMispredicted(trial, builder.mispredictions?.(trial, facts) ?? []);
+    const baseline = trials.find(({ isBaseline }) => isBaseline);
+    if (trial.isBaseline || baseline === undefined) {
+      return { effective, report: { state: 'wanted' } };
+    }
+    const isMeasured = this.#deps.store.measuredKeys(trial.id).length > 0;
+    const others = isMeasured ? [] : this.#equivalents.measured(trial);
+    const report = readBack(trial.assignment, baseline.assignment, effective, others);
+    if (report.state === 'wanted') this.#equivalents.adopt(trial, effective.key);
+    return { effective, report };
+  }
+
+  /** Plans trials again that a wrong prediction laid to this one. */
+  #releaseMispredicted(trial: StoredTrial, found: readonly Misprediction[]): void {
+    if (found.length === 0) return;
+    const released = this.#equivalents.release(
+      trial,
+      found.map(({ flag }) => flag),
+    );
+    if (released.length === 0) return;
+    const numbers = released.map(({ number }) => String(number)).join(', ');
+    this.#deps.emit({
+      type: 'notice',
+      text: `trial ${String(trial.number)} runs ${mispredictionText(found)}: trials taken for the same server are launched on their own: ${numbers}`,
+    });
+  }
+
+  /** Trials that were planned as equivalent and turned out not to be. */
+  released(): readonly StoredTrial[] {
+    return this.#equivalents.released();
+  }
+
+  /**
+   * Learns the version from the first server that tells it; another one later ends the sweep, since
+   * rows of two versions are never ranked together.
+   */
+  #requireVersion({ version }: ServerFacts): void {
+    const { store, stored } = this.#deps;
+    if (version !== null) keepVersion(store, stored.name, version);
   }
 
   /** Writes down what the launch says about its trial. */

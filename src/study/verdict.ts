@@ -1,5 +1,6 @@
 import { UserError } from '../errors.ts';
 import type { FailureCause } from '../sglang/failure-causes.ts';
+import { REPORTED, sameAsText } from './equivalents.ts';
 import type { LaunchOutcome } from './run-launch.ts';
 
 function failureIn(outcome: LaunchOutcome): FailureCause | undefined {
@@ -30,6 +31,15 @@ export function verdictOf(outcome: LaunchOutcome) {
   switch (outcome.state) {
     case 'measured':
       return { state: 'completed', cause: null, reason: null } as const;
+    case 'settled': {
+      const { report } = outcome;
+      if (report.state === 'equivalent') {
+        const reason = sameAsText(report.sameAs, REPORTED);
+        return { state: 'skipped', cause: 'equivalent', reason } as const;
+      }
+      const { code: cause, message: reason } = report.failure;
+      return { state: 'infeasible', cause, reason } as const;
+    }
     case 'not-ready': {
       const { kind, code: cause, message } = outcome.failure;
       // Unexplained means that it happened twice: a server that ends by itself with these flags.
