@@ -28,6 +28,9 @@ export interface SystemdStudy extends AsyncDisposable {
   readonly baseUrl: string;
   /** `nightsweep COMMAND ...` with this machine's ssh configuration. */
   start(...words: readonly string[]): RunningCli;
+  /** The same through another ssh configuration. */
+  startWith(sshConfig: string, ...words: readonly string[]): RunningCli;
+  readonly port: number;
   /** What must be the same before and after: files, states, command, and nothing of ours. */
   production(): string;
   /** The command line of the unit's process; empty while none runs. */
@@ -43,6 +46,10 @@ export interface SystemdStudyOptions {
   readonly running?: number;
   /** Sections of the study file in place of the usual ones. */
   readonly study?: Readonly<Record<string, unknown>>;
+  /** Lines for sshd_config. */
+  readonly sshd?: readonly string[];
+  /** More files inside: path to text. */
+  readonly files?: Readonly<Record<string, string>>;
 }
 
 /** Boots the machine and waits until production serves. */
@@ -51,14 +58,18 @@ export async function systemdStudy({
   speed = 20,
   running = 1,
   study: sections = {},
+  sshd = [],
+  files = {},
 }: SystemdStudyOptions = {}): Promise<SystemdStudy> {
   const port = await freePort();
   const box = await bootContainer({
     readOnlyBinds: PROGRAM_BINDS,
+    sshd,
     files: {
       [`/etc/systemd/system/${UNIT}`]: unitText(port, speed, running),
       [`${FOLDER}/override.conf`]: '[Service]\nEnvironment=OMP_NUM_THREADS=4\n',
       '/etc/sglang.env': 'HF_TOKEN=hf_production_secret\n',
+      ...files,
     },
   });
   const file = join(box.folder, 'study.yaml');
@@ -80,10 +91,12 @@ export async function systemdStudy({
     file,
     database: join(box.folder, 'night.sqlite'),
     baseUrl,
-    start: (...words) =>
+    port,
+    start: (...words) => machine.startWith(box.sshConfigPath, ...words),
+    startWith: (sshConfig, ...words) =>
       startCli(words, {
         cwd: box.folder,
-        environment: { NIGHTSWEEP_SSH_CONFIG: box.sshConfigPath, SSH_AUTH_SOCK: '' },
+        environment: { NIGHTSWEEP_SSH_CONFIG: sshConfig, SSH_AUTH_SOCK: '' },
       }),
     production: () =>
       inside(`
