@@ -3,6 +3,7 @@ import type { Host } from '../host/host.ts';
 import { localHost } from '../host/local-host.ts';
 import { openSshHost, type SshHost } from '../host/ssh-host.ts';
 import { openSystemd, type SystemdAccess } from '../server/systemd-access.ts';
+import { askPassphrase } from './ask-passphrase.ts';
 import type { CliContext } from './context.ts';
 
 /** Names another file than `~/.ssh/config`, as `ssh -F` does. */
@@ -29,7 +30,7 @@ export async function reachTarget(
   const ssh =
     name === undefined
       ? undefined
-      : await openSshHost(name, { configPath: environment[SSH_CONFIG_VARIABLE] });
+      : await openSshHost(name, { configPath: environment[SSH_CONFIG_VARIABLE], askPassphrase });
   const host = ssh ?? localHost;
   const close = async () => ssh?.[Symbol.asyncDispose]();
   try {

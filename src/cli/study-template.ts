@@ -7,7 +7,7 @@ export interface TemplateInput {
   readonly schemaPath: string | undefined;
   /** Where the server lives, as keys of `target`. */
   readonly target:
-    | { readonly unit: string }
+    | { readonly ssh?: string; readonly unit: string; readonly user?: true }
     | { readonly unit_file: string }
     | { readonly command: readonly string[] };
   readonly baseUrl: string;

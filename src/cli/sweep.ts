@@ -3,7 +3,7 @@ import { Command } from '@commander-js/extra-typings';
 import { systemClock } from '../clock.ts';
 import { loadStudy } from '../config/load-study.ts';
 import type { Study } from '../config/study.ts';
-import { UserError } from '../errors.ts';
+import { EXIT, UserError } from '../errors.ts';
 import type { ServerAccess } from '../load/server-probe.ts';
 import { acquireLock, databaseLockPath } from '../server/lock.ts';
 import { mendUnit } from '../server/systemd-hold.ts';
@@ -22,9 +22,11 @@ import { proveServing } from '../study/prove-serving.ts';
 import { UNIT_PATH_META } from '../study/recommendation.ts';
 import { runStudy, type SweepEnd } from '../study/run-study.ts';
 import { storeUnit } from '../study/stored-unit.ts';
+import { storeSweepProcess } from '../study/sweep-process.ts';
 import { Interrupted } from './boundary.ts';
 import { conclude, notifyOfError } from './conclude.ts';
 import type { CliContext } from './context.ts';
+import { detachSweep, LOG_VARIABLE } from './detach.ts';
 import { givingBack } from './giving-back.ts';
 import { openLiveView } from './live-view.ts';
 import type { HeldMachine } from './machine.ts';
@@ -41,6 +43,7 @@ interface SweepOptions {
   readonly retry?: true | undefined;
   readonly allowGpuProcesses?: true | undefined;
   readonly takeOver?: true | undefined;
+  readonly detach?: true | undefined;
 }
 
 /** `sweep`: runs a study, or goes on with it. */
@@ -59,12 +62,19 @@ export function sweepCommand(context: CliContext) {
     .option('--retry', 'try trials again that failed or could not be started')
     .option('--allow-gpu-processes', 'measure although other processes use the GPUs')
     .option('--take-over', 'take a systemd unit from a sweep of which nothing is heard any more')
+    .option('--detach', 'go on when this terminal is closed; "status --follow" shows it')
     .addHelpText(
       'after',
-      '\nExamples:\n  nightsweep sweep search-spaces/demo.yaml\n  nightsweep sweep study.yaml --db night.sqlite',
+      '\nExamples:\n  nightsweep sweep search-spaces/demo.yaml\n  nightsweep sweep study.yaml --db night.sqlite --detach',
     )
     .action(async (path, options) => {
       const study = await loadStudy(path);
+      if (options.detach === true) {
+        const words = [path, ...optionWords(options)];
+        const code = await detachSweep(study, words, folderOf(study, options), context);
+        context.setExitCode(code ?? EXIT.done);
+        return;
+      }
       try {
         await sweep(study, options, context);
       } catch (error) {
@@ -92,7 +102,7 @@ async function sweep(study: Study, options: SweepOptions, context: CliContext): 
       { hint: 'set a budget (hours, until or launches), or fewer values' },
     );
   }
-  const folder = options.out ?? join(dirname(options.db), study.name);
+  const folder = folderOf(study, options);
   const access = serverAccess(study, prepared.production, context);
   await using opened = await openMachine(prepared, place, {
     databasePath: options.db,
@@ -107,6 +117,7 @@ async function sweep(study: Study, options: SweepOptions, context: CliContext): 
     clock,
   });
   const stored = openStudy(store, identityOf(study, prepared.production), clock.wallMs());
+  storeSweepProcess(store, stored.id, context.environment[LOG_VARIABLE] ?? null);
   if (study.target.unitFile !== undefined) {
     store.setStudyMeta(stored.id, UNIT_PATH_META, resolve(study.target.unitFile));
   }
@@ -131,7 +142,7 @@ async function sweep(study: Study, options: SweepOptions, context: CliContext): 
   const end = await givingBack(run, machine, prove, context).catch((error: unknown) => {
     if (error instanceof Interrupted) {
       context.stderr(
-        `the server is stopped; go on with: ${launchCommand(['nightsweep', 'sweep', path, ...optionWords(options)])}`,
+        `the server is stopped; go on with: ${launchCommand(['nightsweep', 'sweep', path, ...optionWords({ ...options, retry: undefined, takeOver: undefined })])}`,
       );
     }
     throw error;
@@ -140,8 +151,20 @@ async function sweep(study: Study, options: SweepOptions, context: CliContext): 
   await conclude(conclusion, context);
 }
 
-function optionWords({ db, out }: SweepOptions): readonly string[] {
-  return ['--db', db, ...(out === undefined ? [] : ['--out', out])];
+/** Where logs and the recommendation go. */
+function folderOf({ name }: Study, { db, out }: SweepOptions): string {
+  return out ?? join(dirname(db), name);
+}
+
+function optionWords(options: SweepOptions): readonly string[] {
+  const { db, out, retry, allowGpuProcesses, takeOver } = options;
+  return [
+    ...['--db', db],
+    ...(out === undefined ? [] : ['--out', out]),
+    ...(retry === undefined ? [] : ['--retry']),
+    ...(allowGpuProcesses === undefined ? [] : ['--allow-gpu-processes']),
+    ...(takeOver === undefined ? [] : ['--take-over']),
+  ];
 }
 
 async function runPrepared(

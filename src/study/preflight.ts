@@ -41,23 +41,66 @@ export interface PreflightOptions {
 /** Asked before each launch: why the machine is in no state for one; undefined when it is. */
 export type EnvironmentCheck = (signal: AbortSignal) => Promise<string | undefined>;
 
+/** One thing that is checked of the machine; `check` throws UserError where it does not hold. */
+export interface MachineCheck {
+  readonly name: string;
+  /** Returns what was found. */
+  readonly check: () => Promise<string>;
+}
+
+/** What must hold before a sweep touches anything: open files, the port, disk space, GPUs. */
+export function machineChecks(options: PreflightOptions): readonly MachineCheck[] {
+  const { study, host, serving, spaceAt = freeSpace } = options;
+  const most = Math.max(...study.profile.keys());
+  return [
+    {
+      name: 'open files',
+      check: async () => {
+        requireFiles(most);
+        return Promise.resolve(`enough for ${String(most)} requests in flight`);
+      },
+    },
+    {
+      name: 'port',
+      check: async () => {
+        if (serving !== undefined) return 'is production’s own';
+        await requireFreePort(study.target.baseUrl);
+        return `that of ${study.target.baseUrl} is free`;
+      },
+    },
+    {
+      name: 'disk',
+      check: async () => {
+        requireSpace(options, spaceAt);
+        return Promise.resolve('has room for database and logs');
+      },
+    },
+    {
+      name: 'GPUs',
+      check: async () => {
+        if (!options.usesGpus) return 'are not used';
+        const seen = await readGpus(host);
+        if (seen === undefined) return `${host.name} has no nvidia-smi: nothing is checked`;
+        requireOwnGpus(seen, serving?.pids ?? new Set(), options.allowGpuProcesses);
+        return 'are used by nobody else';
+      },
+    },
+  ];
+}
+
 /**
- * Checks the machine before a sweep touches anything: open files, the port, disk space, GPUs that
- * others use (field reports A4, E12). Leftovers of an interrupted sweep must be ended before.
+ * Checks the machine before a sweep touches anything (field reports A4, E12). Leftovers of an
+ * interrupted sweep must be ended before.
  *
  * @returns what to ask before each launch: a disk that fills up, and GPU memory that the last
  *   server has not given back (A2), end a sweep cleanly.
  * @throws UserError naming what is wrong, who holds it, and what to do.
  */
 export async function preflight(options: PreflightOptions): Promise<EnvironmentCheck> {
-  const { study, host, usesGpus, serving, spaceAt = freeSpace } = options;
-  requireFiles(Math.max(...study.profile.keys()));
-  if (serving === undefined) await requireFreePort(study.target.baseUrl);
-  requireSpace(options, spaceAt);
+  const { host, usesGpus, serving, spaceAt = freeSpace } = options;
+  for (const { check } of machineChecks(options)) await check();
   const seen = usesGpus ? await readGpus(host) : undefined;
-  const own = serving?.pids ?? new Set();
-  if (seen !== undefined) requireOwnGpus(seen, own, options.allowGpuProcesses);
-  const before = seen && withoutProcesses(seen, own);
+  const before = seen && withoutProcesses(seen, serving?.pids ?? new Set());
   return async (signal) => {
     const full = fullDisk(options, spaceAt);
     if (full !== undefined || before === undefined) return full;
