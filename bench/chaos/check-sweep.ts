@@ -22,7 +22,14 @@ export function verdictsOf({ trials, injected, end, events }: ChaoticSweep): rea
     const isLast = trial.number === Math.max(...launched);
     // Memory that stays held matters to the next launch only.
     if (failure.outside === 'gpu-never-free' && isLast && end === 'finished') return [];
-    const found = foundIn(trial, failure, end);
+    const isTold = events.some(
+      (event) =>
+        event.type === 'notice' &&
+        event.text.startsWith(`trial ${String(trial.number)}: `) &&
+        event.text.includes(failure.told ?? '\0'),
+    );
+    const isCompleted = trial.state === 'completed' && isTold;
+    const found = isCompleted ? 'completed after it was told' : foundIn(trial, failure, end);
     return [{ injected: failure.name, found, right: failure.expected.includes(found) }];
   });
 }

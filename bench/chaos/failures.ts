@@ -9,6 +9,8 @@ export interface Failure {
   readonly outside?: 'foreign-requests' | 'full-disk' | 'gpu-never-free' | 'never-stops';
   /** State and cause that the trial must end with; any of them. */
   readonly expected: readonly string[];
+  /** Words of a notice, for a trial that a further launch completed after it was noticed. */
+  readonly told?: string;
 }
 
 const STAGES = ['arguments', 'load', 'kv-cache', 'capture', 'warm-up'];
@@ -106,7 +108,8 @@ export const FAILURES: readonly Failure[] = [
   {
     name: 'restarts behind the sweep',
     switches: (n) => ['--sim-restart-at-request', request(n)],
-    expected: ['partial restarted'],
+    expected: ['partial restarted', 'completed after it was told'],
+    told: 'it was restarted behind the sweep',
   },
   {
     name: 'ignores SIGTERM',

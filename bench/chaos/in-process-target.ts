@@ -1,4 +1,5 @@
 import type { Clock } from '../../src/clock.ts';
+import { listeningIdentity } from '../../src/server/listening.ts';
 import type { LaunchRequest, RunningServer, ServerExit, Target } from '../../src/server/target.ts';
 import { findLaunchProgram } from '../../src/sglang/launch-program.ts';
 import { type StartedSimulator, startSimulator } from '../../src/simulator/main.ts';
@@ -52,11 +53,6 @@ function startServer(
   const text = () => simulator?.output() ?? refusal;
   let exit: ServerExit | undefined;
   let stopRequested = false;
-  let bound = 0;
-  void simulator?.baseUrl.then(
-    () => (bound += 1),
-    () => undefined,
-  );
   const ended: Promise<Ended> =
     simulator === undefined
       ? Promise.resolve({ code: 2, signal: null })
@@ -86,9 +82,7 @@ function startServer(
     exited,
     logTail: (lines) => text().split('\n').filter(Boolean).slice(-lines),
     logBytes: () => text().length,
-    // The simulator says when it binds anew, which is what a new listening socket shows.
-    servingIdentity: () =>
-      bound === 0 ? undefined : String(text().split('Uvicorn running on').length),
+    servingIdentity: () => listeningIdentity(Number(new URL(request.baseUrl).port)),
     stop,
     [Symbol.asyncDispose]: async () => {
       await stop();

@@ -7,7 +7,7 @@ import type { PointResult } from './services.ts';
 
 /** SGLang takes 5.8 s from the death of its scheduler to its own (seen in 0.5.23). */
 const DEATH_WAIT_MS = 8000;
-const DEATH_POLL_MS = 500;
+export const DEATH_POLL_MS = 500;
 
 /** What the classifier says when the log tells of no death. */
 const UNTOLD_CAUSES: ReadonlySet<string> = new Set(['not-ready', 'serving-hang']);

@@ -4,7 +4,7 @@ import type { RunningServer } from '../server/target.ts';
 import type { EffectiveConfiguration } from '../sglang/effective-configuration.ts';
 import type { FailureCause } from '../sglang/failure-causes.ts';
 import type { MeasurementKey } from '../storage/study-store.ts';
-import { deathOf, environmentFailure } from './launch-failure.ts';
+import { DEATH_POLL_MS, deathOf, environmentFailure } from './launch-failure.ts';
 import { isNetworkFailure } from './network-failure.ts';
 import type { LaunchDeps, LaunchJob } from './run-launch.ts';
 import { withServerMarks } from './server-marks.ts';
@@ -25,6 +25,9 @@ export type MeasuringOutcome =
 /** Times one measurement is taken while somebody else uses the server. */
 const ATTEMPTS_PER_POINT = 3;
 
+/** A server that was restarted loads its model first; longer than this is not waited for. */
+const RESTART_WAIT_MS = 30_000;
+
 /** A client that went away is noticed within 3 s (seen in 0.5.23). */
 const IDLE_WAIT_MS = 5000;
 const IDLE_POLL_MS = 500;
@@ -34,6 +37,8 @@ interface Launched {
   readonly facts: ServerFacts;
   readonly effective: EffectiveConfiguration;
   readonly launchId: number;
+  /** Which process served when the server was ready; undefined where the target cannot tell. */
+  readonly identity: string | undefined;
   readonly job: LaunchJob;
   readonly deps: LaunchDeps;
   /** The sweep's own signal. */
@@ -64,14 +69,12 @@ async function measureKey(
   const { server, job, deps } = launched;
   const { concurrency } = key;
   for (let attempt = 1; ; attempt += 1) {
-    const identity = server.servingIdentity?.();
     // Whoever was there a moment ago may still be: that costs no further measurement.
     const startedAtMs = deps.clock.wallMs();
     const early = attempt === 1 ? undefined : await clientsNow(launched, either);
     const point = early === undefined ? await measurePoint(key, launched, either) : undefined;
     launched.signal.throwIfAborted();
-    const failure =
-      early === undefined ? await failureDuring(point, identity, launched) : undefined;
+    const failure = early === undefined ? await failureDuring(point, launched) : undefined;
     if (failure !== undefined) return { state: 'crashed', concurrency, failure };
     const foreign =
       early ?? (point === undefined ? undefined : await foreignRequests(point, launched, either));
@@ -96,14 +99,33 @@ async function measureKey(
 /** What happened to the server during a point, if anything did. */
 async function failureDuring(
   point: PointResult | undefined,
-  identity: string | undefined,
-  { server, deps: { clock } }: Launched,
+  launched: Launched,
 ): Promise<FailureCause | undefined> {
+  const {
+    server,
+    identity,
+    deps: { clock },
+  } = launched;
   const isOther = () => identity !== undefined && server.servingIdentity?.() !== identity;
   if (point?.usable === true && !endedInFailure(point) && !isOther()) return undefined;
   const death = await deathOf(server, point?.why, clock);
-  // One that was restarted is away for a moment: by now it is back.
-  return death ?? (isOther() ? restarted(server, clock.nowMs()) : undefined);
+  if (death !== undefined) return death;
+  return isOther() && (await isServedAgain(launched))
+    ? restarted(server, clock.nowMs())
+    : undefined;
+}
+
+/**
+ * Whether somebody listens on the port: one that is restarted is away for a while, and one that
+ * closed its port for good is no restart.
+ */
+async function isServedAgain({ server, signal, deps: { clock } }: Launched): Promise<boolean> {
+  const deadlineMs = clock.nowMs() + RESTART_WAIT_MS;
+  for (;;) {
+    if (server.servingIdentity?.() !== undefined) return true;
+    if (signal.aborted || server.exit() !== undefined || clock.nowMs() >= deadlineMs) return false;
+    await Promise.race([server.exited, clock.sleep(DEATH_POLL_MS)]);
+  }
 }
 
 function restarted(server: RunningServer, nowMs: number): FailureCause {

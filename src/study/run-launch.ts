@@ -158,6 +158,8 @@ async function useServer(
     const failure = failureOf(server, 'start', readiness.why);
     return { state: 'not-ready', why: readiness.why, failure };
   }
+  // From here on: a restart while its facts are read is one too.
+  const identity = server.servingIdentity?.();
   const facts = await factsOf(probe, signal);
   if (facts === undefined) {
     // It answered a completion a moment ago: it died of that, or dies now (field report B9).
@@ -179,7 +181,7 @@ async function useServer(
   });
   if (report.state !== 'wanted') return { state: 'settled', report };
   await job.beforeMeasuring?.(facts, signal);
-  return measureLaunch({ server, facts, effective, launchId, job, deps, signal });
+  return measureLaunch({ server, facts, effective, launchId, identity, job, deps, signal });
 }
 
 /** Undefined when the server does not answer. */

@@ -7,9 +7,13 @@ function failureIn(outcome: LaunchOutcome): FailureCause | undefined {
   return 'failure' in outcome ? outcome.failure : undefined;
 }
 
-/** A start that failed for no reason the log tells is tried again too: the flags may be innocent. */
+/**
+ * A start that failed for no reason the log tells is tried again too, and a server that somebody
+ * restarted: the flags may be innocent.
+ */
 export function mayBeChance(outcome: LaunchOutcome): boolean {
-  return isEnvironment(outcome) || isUnexplainedStart(outcome);
+  const isRestart = failureIn(outcome)?.code === 'restarted';
+  return isEnvironment(outcome) || isUnexplainedStart(outcome) || isRestart;
 }
 
 function isUnexplainedStart(outcome: LaunchOutcome): boolean {
