@@ -9,7 +9,7 @@ import {
   runBench,
   runComparison,
 } from '../load/bench.ts';
-import type { MeasuredPoint } from '../load/measure-point.ts';
+import type { MeasuredPoint } from '../load/point-options.ts';
 import { fetchServerInfo } from '../load/server-probe.ts';
 import {
   benchJson,

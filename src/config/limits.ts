@@ -14,6 +14,8 @@ export const LIMIT_METRICS: ReadonlyMap<string, Better> = new Map<string, Better
   ),
   ['failure_fraction', 'lower'],
   ['short_fraction', 'lower'],
+  /** Share of requests that meet `objective.slo`. */
+  ['goodput_fraction', 'higher'],
   ['accept_length', 'higher'],
   ['output_tokens_per_second', 'higher'],
   ['per_request_tokens_per_second', 'higher'],

@@ -11,6 +11,7 @@ import { type KeyPath, type Position, Problems, show } from './problems.ts';
 import { readProfile } from './profile.ts';
 import { checkShape } from './schema-problems.ts';
 import { selfCommand } from './self-command.ts';
+import { readSlos } from './slo-section.ts';
 import type { Study } from './study.ts';
 import { readStudyDocument, type StudyDocument } from './study-document.ts';
 import { readTarget } from './target-section.ts';
@@ -82,6 +83,7 @@ function interpret(
     objective: {
       score: file.objective?.score ?? 'relative',
       limits: readLimits(file.objective?.limits ?? [], problems),
+      ...readSlos(file.objective?.slo, file.objective?.limits ?? [], problems),
     },
     workload,
     measure: readMeasure(file.measure ?? {}, problems),

@@ -1,7 +1,11 @@
 import { z } from 'zod';
+import { type ArrivalProcess, arrivalProcesses } from '../load/arrivals.ts';
+import { promptSources } from '../load/prompts/create-prompt-source.ts';
 
 /** Bundled prompt kinds; everything else in `workload.prompts` is the path of a file. */
-export const PROMPT_KINDS = ['code', 'chat', 'long-context', 'fixed-token', 'random-ids'] as const;
+export const PROMPT_KINDS = Object.keys(promptSources) as readonly (keyof typeof promptSources)[];
+
+const PROCESSES = Object.keys(arrivalProcesses) as readonly ArrivalProcess[];
 
 /** When a sweep tells somebody: at its end, and when it needs a person. */
 export const NOTIFY_EVENTS = ['end', 'trouble'] as const;
@@ -12,6 +16,7 @@ const duration = z
   .union([z.number(), z.string()], { error: 'a duration such as 90s, 5m or 1800 (seconds)' })
   .describe('90s, 5m, 1h 30m, or a number of seconds');
 const count = z.union([z.number(), z.string()], { error: 'a whole number such as 1000 or 8k' });
+const fraction = z.union([z.number(), z.string()], { error: 'a percentage such as 50%' });
 const word = z.union([z.string(), z.number()], { error: 'text or a number' });
 
 /** `~` is an absent flag. */
@@ -65,6 +70,37 @@ const workload = z.strictObject({
   requests: count.optional().describe('requests per measurement; max(4, 2 x concurrency)'),
   seed: count.optional().describe('prompts are the same for the same seed; 1'),
   token_id: count.optional().describe('token that fixed-token prompts repeat; 23066'),
+  id_range: z
+    .array(count)
+    .optional()
+    .describe('first and last token id of random-ids prompts; [1000, 29999]'),
+  shared_prefix: fraction
+    .optional()
+    .describe('share of each prompt that all prompts of a measurement begin with; 0%'),
+  session: z
+    .strictObject({
+      turns: count.optional().describe('requests of a session; 6'),
+      pause: duration.optional().describe('mean pause before the next one: a tool at work; 2s'),
+      turn_tokens: count.optional().describe('tokens that a turn adds to the prompt; 600'),
+    })
+    .optional()
+    .describe('shape of the sessions of agentic prompts'),
+  think_time: duration
+    .optional()
+    .describe('closed loop: pause between an answer and the next request; 0s'),
+  arrivals: z
+    .strictObject({
+      rate: z
+        .number()
+        .describe('requests per second of each user; at C of the profile there are C of them'),
+      process: z.enum(PROCESSES).optional().describe('gaps between requests; poisson'),
+      burstiness: z
+        .number()
+        .optional()
+        .describe('shape of gamma gaps: below 1 in bursts, 1 as poisson, above more even; 1'),
+    })
+    .optional()
+    .describe('open loop: requests come at their own times, however many are in flight'),
 });
 
 const measure = z.strictObject({
@@ -78,12 +114,36 @@ const measure = z.strictObject({
       'launches of each finalist at most: one that finds it and the rest, beside as many of the baseline, that confirm it; 12 confirming ones tell +3 % from nothing where launches differ by 1.5 %; 13',
     ),
   warm_up: z
-    .strictObject({ requests: count.optional() })
+    .strictObject({
+      requests: count.optional().describe('of one window; C'),
+      limit: duration.optional().describe('measures unsettled, and marked, after this long; 2m'),
+    })
     .optional()
-    .describe('requests before each measurement that are not counted'),
+    .describe('windows of requests before each measurement, until two are equally fast'),
   request_timeout: duration.optional().describe('one request; 10m'),
   point_timeout: duration.optional().describe('one measurement; 30m'),
   stall: duration.optional().describe('ends a measurement when no token came for this long; 60s'),
+  max_failures: fraction
+    .optional()
+    .describe('ends a measurement when a larger share of its requests failed; 50%'),
+  give_up_below: fraction
+    .optional()
+    .describe(
+      'ends a measurement that is slower than this share of the baseline; 0% is never; 30%',
+    ),
+  output_check: z
+    .strictObject({
+      misses: count
+        .optional()
+        .describe('known answers a trial may miss that the baseline gives; 1'),
+      similarity: fraction
+        .optional()
+        .describe(
+          'least mean share of first words that answers have in common with the baseline; 0%',
+        ),
+    })
+    .optional()
+    .describe('how the outputs of every launch are compared with those of the baseline'),
 });
 
 const start = z.strictObject({
@@ -120,6 +180,14 @@ export const studySchema = z.strictObject({
         .array(z.string())
         .optional()
         .describe('results a configuration must keep, e.g. p99_ttft_ms <= 4000'),
+      slo: z
+        .strictObject({
+          ttft: duration.optional().describe('from when the request was due'),
+          tpot: duration.optional(),
+          e2e: duration.optional(),
+        })
+        .optional()
+        .describe('what a request must keep to count as goodput (limit goodput_fraction >= 95%)'),
     })
     .optional(),
   workload: workload.optional(),

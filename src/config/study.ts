@@ -1,3 +1,8 @@
+import type { ArrivalProcess } from '../load/arrivals.ts';
+import type { GuardStrictness } from '../load/output-guard.ts';
+import type { SessionShape } from '../load/prompts/session-prompts.ts';
+import type { IdRange } from '../load/prompts/token-prompts.ts';
+import type { Slos } from '../metrics/goodput.ts';
 import type { Limit } from '../ranking/limits.ts';
 import type { Constraint } from '../search-space/constraints.ts';
 import type { Parameters } from '../search-space/space.ts';
@@ -28,8 +33,19 @@ export interface TargetConfig {
   readonly apiKeyEnv?: string;
 }
 
+/** When requests are sent; a closed loop without think time where it is absent. */
+export type ArrivalsConfig =
+  | { readonly kind: 'closed'; readonly thinkTimeMs: number }
+  | {
+      readonly kind: 'open';
+      /** Each of the C users of a point sends at this rate, whatever is still unanswered. */
+      readonly requestsPerSecondPerUser: number;
+      readonly process: ArrivalProcess;
+      readonly burstiness?: number;
+    };
+
 export interface WorkloadConfig {
-  /** `code`, `chat`, `long-context` (bundled natural prompts), `fixed-token`, `random-ids`, or a file path. */
+  /** A name of `promptSources` (`code`, `chat`, `agentic` ...) or a file path. */
   readonly prompts: string;
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -40,6 +56,13 @@ export interface WorkloadConfig {
   readonly seed: number;
   /** Token id of `fixed-token` prompts. */
   readonly tokenId: number;
+  /** Ids of `random-ids` prompts. */
+  readonly idRange?: IdRange;
+  /** Share of each prompt that all prompts of a measurement have in common. */
+  readonly sharedPrefixFraction?: number;
+  /** Shape of the sessions of `agentic` prompts. */
+  readonly session?: SessionShape;
+  readonly arrivals?: ArrivalsConfig;
 }
 
 export interface MeasureConfig {
@@ -52,10 +75,17 @@ export interface MeasureConfig {
    * the baseline. Default 13: 12 confirm.
    */
   readonly launches: number;
-  readonly warmUp: { readonly requests?: number };
+  /** Requests of a window, and how long it may take to settle. */
+  readonly warmUp: { readonly requests?: number; readonly limitSeconds?: number };
   readonly requestTimeoutSeconds: number;
   readonly pointTimeoutSeconds: number;
   readonly stallSeconds: number;
+  /** A measurement with more failed requests than this share is ended. */
+  readonly maxFailureFraction: number;
+  /** A measurement slower than this share of the baseline is ended; 0 for never. */
+  readonly giveUpBelowFraction: number;
+  /** How much the outputs of a trial may differ from the baseline's. */
+  readonly outputCheck: GuardStrictness;
 }
 
 /** Start limits: `stall` without any new log line, `total` at most. */
@@ -101,7 +131,12 @@ export interface Study {
   readonly target: TargetConfig;
   /** Concurrency to share, ascending, shares sum to 1. */
   readonly profile: ReadonlyMap<number, number>;
-  readonly objective: { readonly score: ScoreKind; readonly limits: readonly Limit[] };
+  readonly objective: {
+    readonly score: ScoreKind;
+    readonly limits: readonly Limit[];
+    /** What a request must keep to count as goodput; absent for none. */
+    readonly slos?: Slos;
+  };
   readonly workload: WorkloadConfig;
   readonly measure: MeasureConfig;
   readonly start: StartConfig;

@@ -1,4 +1,4 @@
-import { readCount, readSeconds } from './number-fields.ts';
+import { readCount, readFraction, readSeconds } from './number-fields.ts';
 import type { Problems } from './problems.ts';
 import type { MeasureConfig, StartConfig } from './study.ts';
 import type { StudyFile } from './study-schema.ts';
@@ -11,6 +11,12 @@ const DEFAULT_START = { stall: '5m', total: '30m', stop: '60s' };
 
 /** A request of 1000 tokens takes seconds to a minute: these end hangs, not slow servers. */
 const DEFAULT_MEASURE = { request_timeout: '10m', point_timeout: '30m', stall: '60s' };
+
+/**
+ * A server that fails half of its requests, or has 30 % of the baseline's speed, is not worth
+ * waiting for (field reports C17, D6).
+ */
+const DEFAULT_SHARES = { max_failures: '50%', give_up_below: '30%' };
 
 /** How launches are given up; mistakes go to `problems`. */
 export function readStart(
@@ -35,17 +41,44 @@ export function readMeasure(
     readSeconds(['measure', key], section[key] ?? DEFAULT_MEASURE[key], problems);
   const count = (key: 'repeats' | 'finalists' | 'launches', fallback: number, minimum = 1) =>
     readCount(['measure', key], section[key] ?? fallback, problems, minimum);
-  const warmUp = section.warm_up?.requests;
+  const share = (key: keyof typeof DEFAULT_SHARES) =>
+    readFraction(['measure', key], section[key] ?? DEFAULT_SHARES[key], problems);
   return {
     repeats: count('repeats', 1),
     finalists: count('finalists', 3, 0),
     launches: count('launches', 13),
-    warmUp:
-      warmUp === undefined
-        ? {}
-        : { requests: readCount(['measure', 'warm_up', 'requests'], warmUp, problems, 0) },
+    warmUp: readWarmUp(section.warm_up ?? {}, problems),
     requestTimeoutSeconds: seconds('request_timeout'),
     pointTimeoutSeconds: seconds('point_timeout'),
     stallSeconds: seconds('stall'),
+    maxFailureFraction: share('max_failures'),
+    giveUpBelowFraction: share('give_up_below'),
+    outputCheck: readOutputCheck(section.output_check ?? {}, problems),
+  };
+}
+
+type MeasureSection = NonNullable<StudyFile['measure']>;
+
+function readWarmUp(
+  { requests, limit }: NonNullable<MeasureSection['warm_up']>,
+  problems: Problems,
+): MeasureConfig['warmUp'] {
+  const at = (key: string) => ['measure', 'warm_up', key];
+  return {
+    ...(requests !== undefined && { requests: readCount(at('requests'), requests, problems, 0) }),
+    ...(limit !== undefined && { limitSeconds: readSeconds(at('limit'), limit, problems) }),
+  };
+}
+
+function readOutputCheck(
+  { misses, similarity }: NonNullable<MeasureSection['output_check']>,
+  problems: Problems,
+): MeasureConfig['outputCheck'] {
+  const at = (key: string) => ['measure', 'output_check', key];
+  return {
+    ...(misses !== undefined && { missesAllowed: readCount(at('misses'), misses, problems, 0) }),
+    ...(similarity !== undefined && {
+      minSimilarity: readFraction(at('similarity'), similarity, problems),
+    }),
   };
 }

@@ -1,6 +1,8 @@
 import { dirname, resolve } from 'node:path';
-import { readCount } from './number-fields.ts';
+import { readArrivals } from './arrivals-section.ts';
+import { readCount, readFraction } from './number-fields.ts';
 import { type KeyPath, type Problems, show, suggest } from './problems.ts';
+import { readSession } from './session-section.ts';
 import type { WorkloadConfig } from './study.ts';
 import { PROMPT_KINDS, type WorkloadSection } from './study-schema.ts';
 
@@ -46,7 +48,56 @@ export function readWorkload(
     }),
     seed: count('seed', defaults.seed, 0),
     tokenId: count('token_id', defaults.tokenId, 0),
+    ...readPromptShape(path, section, defaults, problems),
+    ...readArrivals(path, section, defaults, problems),
   };
+}
+
+/** Prompts with a part that all of a measurement can have in common. */
+const SHARING_PROMPTS = ['code', 'chat', 'long-context', 'random-ids'];
+
+/** The keys that belong to one kind of prompts only; written beside another, they are a mistake. */
+function readPromptShape(
+  path: KeyPath,
+  section: WorkloadSection,
+  defaults: WorkloadConfig,
+  problems: Problems,
+): Pick<WorkloadConfig, 'sharedPrefixFraction' | 'idRange' | 'session'> {
+  const prompts = section.prompts ?? defaults.prompts;
+  const belongs = (key: keyof WorkloadSection, kinds: readonly string[]): boolean => {
+    if (section[key] === undefined || kinds.includes(prompts)) return kinds.includes(prompts);
+    const hint = `it belongs to prompts: ${kinds.join(', ')}`;
+    problems.add([...path, key], `has no effect on prompts: ${prompts}`, { at: 'key', hint });
+    return false;
+  };
+  const { shared_prefix, id_range, session } = section;
+  const sharing = belongs('shared_prefix', SHARING_PROMPTS);
+  const shared =
+    shared_prefix === undefined
+      ? defaults.sharedPrefixFraction
+      : readFraction([...path, 'shared_prefix'], shared_prefix, problems);
+  const ids = belongs('id_range', ['random-ids']);
+  const idRange = id_range === undefined ? defaults.idRange : readIdRange(path, id_range, problems);
+  const agentic = belongs('session', ['agentic']);
+  const shape = session === undefined ? defaults.session : readSession(path, session, problems);
+  return {
+    ...(sharing && shared !== undefined && { sharedPrefixFraction: shared }),
+    ...(ids && idRange !== undefined && { idRange }),
+    ...(agentic && shape !== undefined && { session: shape }),
+  };
+}
+
+function readIdRange(
+  path: KeyPath,
+  written: readonly (string | number)[],
+  problems: Problems,
+): WorkloadConfig['idRange'] {
+  const [from, to] = written.map((end, i) => readCount([...path, 'id_range', i], end, problems, 0));
+  if (from !== undefined && to !== undefined && to >= from && written.length === 2) {
+    return { from, below: to + 1 };
+  }
+  problems.add([...path, 'id_range'], 'expected the first and the last id, such as [0, 511]');
+  return undefined;
 }
 
 export function isPromptKind(prompts: string): boolean {

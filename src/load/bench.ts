@@ -1,11 +1,7 @@
 import { type Interval, logMeanInterval, mean } from '../metrics/statistics.ts';
 import type { ArrivalProcess } from './arrivals.ts';
-import {
-  type MeasuredPoint,
-  measurePoint,
-  type PointDeps,
-  type PointOptions,
-} from './measure-point.ts';
+import { measurePoint } from './measure-point.ts';
+import type { MeasuredPoint, PointDeps, PointOptions } from './point-options.ts';
 
 /** Requests of an open loop are not in flight by plan: this many sockets are open beforehand. */
 const OPEN_LOOP_SOCKETS = 16;

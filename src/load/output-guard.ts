@@ -82,6 +82,8 @@ export interface GuardStrictness {
    * between sound configurations, so this is for those who know that theirs should not.
    */
   readonly minSimilarity?: number;
+  /** Known answers that a configuration may miss although the baseline has them; default 1. */
+  readonly missesAllowed?: number;
 }
 
 /**
@@ -94,7 +96,7 @@ export interface GuardStrictness {
 export function judgeOutputs(
   candidate: GuardOutputs,
   baseline: GuardOutputs | undefined,
-  { minSimilarity = 0 }: GuardStrictness = {},
+  { minSimilarity = 0, missesAllowed = MISSES_ALLOWED }: GuardStrictness = {},
 ): readonly string[] {
   const problems: string[] = [];
   for (const [what, isBad] of checks) {
@@ -106,7 +108,7 @@ export function judgeOutputs(
   const right = KNOWN_ANSWERS.filter(
     ({ answer }, i) => answer.test(baseline[i] ?? '') && answer.test(candidate[i] ?? ''),
   );
-  if (right.length < known.length - MISSES_ALLOWED) {
+  if (right.length < known.length - missesAllowed) {
     problems.push(`${right.length} known answers right, the baseline has ${known.length}`);
   }
   const similarity = meanSimilarity(candidate, baseline);

@@ -8,7 +8,7 @@ const CLIENT_NOISE_MS = 5;
 const MAX_WINDOWS = 6;
 const MIN_BOUND_MS = 10_000;
 /** … and after this time in any case, once there was something to compare. */
-const MAX_BOUND_MS = 120_000;
+const MAX_BOUND_SECONDS = 120;
 const MIN_WINDOWS = 3;
 /** Short windows scatter by more than they may differ; from this many on a missing trend is enough. */
 const MIN_WINDOWS_OF_NOISE = 4;
@@ -30,7 +30,15 @@ export interface WarmUp {
  */
 export async function warmUpUntilSettled(
   runWindow: (number: number) => Promise<LoadRun>,
-  { timeScale, expected }: { readonly timeScale: number; readonly expected?: number | undefined },
+  {
+    timeScale,
+    expected,
+    limitSeconds = MAX_BOUND_SECONDS,
+  }: {
+    readonly timeScale: number;
+    readonly expected?: number | undefined;
+    readonly limitSeconds?: number | undefined;
+  },
 ): Promise<WarmUp> {
   const curve: number[] = [];
   let before: number | undefined;
@@ -51,7 +59,7 @@ export async function warmUpUntilSettled(
     before = speed;
     const windows = curve.length;
     const spent = windows >= MAX_WINDOWS && elapsedMs >= MIN_BOUND_MS;
-    const overdue = windows >= MIN_WINDOWS && elapsedMs >= MAX_BOUND_MS;
+    const overdue = windows >= MIN_WINDOWS && elapsedMs >= limitSeconds * 1000;
     if (spent || overdue) return { settled: false, curve };
   }
 }

@@ -53,6 +53,7 @@ export function cellSample(launchId: number, point: PointMetrics, round = 0): Ce
 function metricsOf(point: PointMetrics): Record<string, number> {
   const unknown = unknownFigures(point);
   const metrics: Record<string, number> = {};
+  if (point.goodput !== undefined) metrics['goodput_fraction'] = point.goodput.fraction;
   for (const [name, key] of Object.entries(SCALARS)) {
     const value = point[key];
     if (value !== null && !unknown.has(key)) metrics[name] = value;

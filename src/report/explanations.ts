@@ -278,6 +278,10 @@ export const METRIC_EXPLANATIONS: Readonly<Record<string, Explanation>> = {
       'Requests that were decoding at a time: aggregate throughput / speed of one request (Little’s law). Clearly below the requests in flight means that the server held some back.',
   },
   e2e_ms: { means: 'End to end: from sending a request to its last token, in ms.' },
+  goodput_fraction: {
+    means:
+      'Requests that met every limit of objective.slo / all requests that were sent, failed ones included. TTFT counts from when a request was due.',
+  },
   failure_fraction: { means: 'Failed requests / all requests of a measurement.' },
   itl_ms: {
     means:

@@ -48,12 +48,19 @@ export function methodSection(data: ReportData): Markup {
   const items = rows.map(([term, text]) => html`<dt>${term}</dt><dd>${text}</dd>`);
   return html`<h2 id="method">How it was measured</h2>
 <p>Each launch is the server with one set of flags, started, asked for a real completion, warmed up, and loaded at each
-number of requests in flight (closed loop: an answer’s end sends the next request), with the prefix cache flushed before
+number of requests in flight (${loopText(study.workload)}), with the prefix cache flushed before
 each measurement. Throughput is output tokens per second in the steady window, while all requests are in flight; with
 fewer than three waves of requests it is that of the whole run, and marked. TTFT is from sending to the first token,
 TPOT the mean gap between the tokens after it. The relative score is
 exp(Σ w<sub>c</sub> ln(T<sub>c</sub> / B<sub>c</sub>)), w the profile, T and B the throughput of trial and baseline.</p>
 <dl>${items}</dl>`;
+}
+
+/** In which way requests were sent (field report C19). */
+function loopText({ arrivals }: ReportData['study']['workload']): string {
+  return typeof arrivals === 'string'
+    ? arrivals
+    : 'closed loop, no think time: an answer’s end sends the next request';
 }
 
 /** Driver, kernel packages and whatever else a launch recorded. */

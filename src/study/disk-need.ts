@@ -1,5 +1,5 @@
 import type { Study } from '../config/study.ts';
-import { requestsOfPoint } from '../load/requests-of-point.ts';
+import { pointRequests } from './point-workload.ts';
 
 /** A stored request and its share of the index: 193 bytes for one of SGLang's, 400 with an error. */
 const REQUEST_BYTES = 400;
@@ -27,9 +27,7 @@ export interface DiskNeed {
 export function diskNeed({ profile, workload, measure }: Study, launches: number): DiskNeed {
   const points = [...profile.keys()].map(
     (concurrency) =>
-      MEASUREMENT_BYTES +
-      GPU_SAMPLE_BYTES +
-      REQUEST_BYTES * requestsOfPoint(concurrency, workload.requests),
+      MEASUREMENT_BYTES + GPU_SAMPLE_BYTES + REQUEST_BYTES * pointRequests(workload, concurrency),
   );
   const perLaunch = LAUNCH_BYTES + measure.repeats * points.reduce((sum, bytes) => sum + bytes, 0);
   return { databaseBytes: STUDY_BYTES + launches * perLaunch, logBytes: launches * LOG_BYTES };

@@ -1,9 +1,9 @@
 import type { Study } from '../config/study.ts';
-import { requestsOfPoint } from '../load/requests-of-point.ts';
 import { ASSUMED_LAUNCH_NOISE_FRACTION, resolvableGainFraction } from '../ranking/power.ts';
 import { BASELINE_EVERY } from './baseline-rounds.ts';
 import { msUntil } from './budget.ts';
 import { affordableFinalists } from './finalists.ts';
+import { pauseSeconds, pointRequests } from './point-workload.ts';
 
 /** Start of a large model with cold caches, where nothing was measured yet. */
 const ASSUMED_START_SECONDS = 180;
@@ -110,8 +110,8 @@ function budgetLaunches(budget: Study['budget'], perLaunch: number, now: Date): 
 }
 
 function assumedPointSeconds(study: Study, concurrency: number): number {
-  const { outputTokens, requests } = study.workload;
-  const tokens = (requests ?? requestsOfPoint(concurrency)) * outputTokens;
+  const requests = pointRequests(study.workload, concurrency);
+  const tokens = requests * study.workload.outputTokens;
   const speed = ASSUMED_TOKENS_PER_SECOND * concurrency ** ASSUMED_GROWTH_EXPONENT;
-  return (tokens / speed) * 1.5;
+  return (tokens / speed) * 1.5 + pauseSeconds(study.workload, concurrency);
 }

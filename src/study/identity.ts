@@ -3,6 +3,7 @@ import { UserError } from '../errors.ts';
 import { redactArgv, redactText } from '../sglang/redact.ts';
 import { compareIdentity } from '../storage/compare-identity.ts';
 import type { StoredStudy, StudyIdentity, StudyStore } from '../storage/study-store.ts';
+import { arrivalsText } from './point-workload.ts';
 import type { Production } from './production.ts';
 
 /** What a study's measurements depend on, without secrets. */
@@ -33,6 +34,22 @@ function workloadFacts({ workload, measure }: Study): Readonly<Record<string, un
     requests: requests ?? null,
     token_id: tokenOf(workload, tokenId),
     warm_up_requests: measure.warmUp.requests ?? null,
+    // Only where set: studies stored before these keys existed go on.
+    ...shapeFacts(workload),
+  };
+}
+
+function shapeFacts({
+  arrivals,
+  session,
+  idRange,
+  sharedPrefixFraction,
+}: WorkloadConfig): Readonly<Record<string, unknown>> {
+  return {
+    ...(arrivals !== undefined && { arrivals: arrivalsText(arrivals) }),
+    ...(session !== undefined && { session }),
+    ...(idRange !== undefined && { id_range: idRange }),
+    ...(sharedPrefixFraction !== undefined && { shared_prefix: sharedPrefixFraction }),
   };
 }
 

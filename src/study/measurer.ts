@@ -7,6 +7,7 @@ import { requestsInFlight } from '../load/requests-in-flight.ts';
 import { completeOnce, fetchServerInfo, type ServerAccess } from '../load/server-probe.ts';
 import { redactJson, secretValues } from '../sglang/redact.ts';
 import { OutputChecker, withCheck } from './output-check.ts';
+import { pointWorkload } from './point-workload.ts';
 import type { Measurer, PointRequest, PointResult, ServerProbe } from './services.ts';
 
 /** A first completion may compile kernels for minutes; a hung server must not wait for more. */
@@ -83,7 +84,7 @@ export function createMeasurer(
 ): Measurer {
   const checker = new OutputChecker(
     { ...access, api: workload.api },
-    { baseline: baselineOutputs },
+    { ...study.measure.outputCheck, baseline: baselineOutputs },
   );
   return {
     measure: async (request: PointRequest): Promise<PointResult> => {
@@ -95,14 +96,18 @@ export function createMeasurer(
           model: facts.model,
           timeScale: facts.timeScale,
           runningLimit: facts.runningLimit,
-          workload,
+          workload: pointWorkload(workload, concurrency),
           concurrency,
           warmUpRequests: study.measure.warmUp.requests,
+          warmUpLimitSeconds: study.measure.warmUp.limitSeconds,
           salt: `${salt}${String(round)}/${String(repeat)}`,
           requestTimeoutSeconds: study.measure.requestTimeoutSeconds,
           pointTimeoutSeconds: study.measure.pointTimeoutSeconds,
           stallSeconds: study.measure.stallSeconds,
+          maxFailureFraction: study.measure.maxFailureFraction,
           expectedTokensPerSecond: request.expectedTokensPerSecond,
+          giveUpBelowFraction: study.measure.giveUpBelowFraction,
+          slos: study.objective.slos,
         },
         {
           clock,
@@ -112,7 +117,8 @@ export function createMeasurer(
         },
       );
       return {
-        metrics: withCheck(metrics, check),
+        // An open loop has another number in flight at every moment; its point is still C users.
+        metrics: withCheck({ ...metrics, concurrency }, check),
         records: run.records,
         usable: run.end === 'completed',
         why: run.end,

@@ -5,7 +5,8 @@ import { systemClock } from '../../src/clock.ts';
 import { requireFiles } from '../../src/load/file-limit.ts';
 import { findDialect } from '../../src/load/find-dialect.ts';
 import type { LoadPlan } from '../../src/load/load-run.ts';
-import { measurePoint, type PointOptions } from '../../src/load/measure-point.ts';
+import { measurePoint } from '../../src/load/measure-point.ts';
+import type { PointOptions } from '../../src/load/point-options.ts';
 import { runLoad } from '../../src/load/run-load.ts';
 import { computePointMetrics } from '../../src/metrics/compute-point-metrics.ts';
 import {

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { runBench } from '../../src/load/bench.ts';
-import { measurePoint, type PointOptions } from '../../src/load/measure-point.ts';
+import { measurePoint } from '../../src/load/measure-point.ts';
+import type { PointOptions } from '../../src/load/point-options.ts';
 import { createPromptSource } from '../../src/load/prompts/create-prompt-source.ts';
 import {
   abortAll,

@@ -8,12 +8,14 @@ export interface SessionShape {
   readonly turns?: number | undefined;
   /** Mean pause between two requests, seconds: a tool at work. Default 2. */
   readonly pauseSeconds?: number | undefined;
-  /** Characters of the assistant's part and of the tool's result of one turn; default 1200 each. */
-  readonly turnCharacters?: number | undefined;
+  /** Tokens that a turn adds, about: half the assistant's, half a tool's result. Default 600. */
+  readonly turnTokens?: number | undefined;
 }
 
 const CHARACTERS_PER_TOKEN = 4;
-const DEFAULTS = { turns: 6, pauseSeconds: 2, turnCharacters: 1200 } as const;
+export const DEFAULT_TURNS = 6;
+export const DEFAULT_PAUSE_SECONDS = 2;
+const DEFAULT_TURN_TOKENS = 600;
 
 /** What all sessions of a run have in common, as an agent's instructions and tools are. */
 const SYSTEM_SHARE = 0.5;
@@ -30,9 +32,10 @@ export function sessionPrompts(
   options: PromptSeed & { readonly session?: SessionShape | undefined },
 ): PromptSource {
   const { inputTokens, seed, salt, session } = options;
-  const turns = session?.turns ?? DEFAULTS.turns;
-  const pauseMs = (session?.pauseSeconds ?? DEFAULTS.pauseSeconds) * 1000;
-  const turnCharacters = session?.turnCharacters ?? DEFAULTS.turnCharacters;
+  const turns = session?.turns ?? DEFAULT_TURNS;
+  const pauseMs = (session?.pauseSeconds ?? DEFAULT_PAUSE_SECONDS) * 1000;
+  const turnTokens = session?.turnTokens ?? DEFAULT_TURN_TOKENS;
+  const turnCharacters = Math.round((turnTokens * CHARACTERS_PER_TOKEN) / 2);
   const firstCharacters = inputTokens * CHARACTERS_PER_TOKEN;
   const systemCharacters = Math.round(firstCharacters * SYSTEM_SHARE);
   const at = (...keys: (string | number)[]): TextSeed => ({ seed, salt, keys });

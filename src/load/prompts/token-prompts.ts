@@ -36,16 +36,22 @@ export function randomIdPrompts({
   seed,
   salt,
   idRange = COMMON_IDS,
+  sharedPrefixFraction = 0,
 }: PromptSeed & { readonly idRange?: IdRange | undefined }): PromptSource {
+  const idsOf = (key: string | number, length: number): number[] => {
+    const random = seededRandom('random-ids', seed, salt, key);
+    const span = idRange.below - idRange.from;
+    return Array.from({ length }, () => idRange.from + random.below(span));
+  };
+  const shared = idsOf('shared', Math.round(inputTokens * sharedPrefixFraction));
   return {
     name: 'random-ids',
     cacheable: false,
     natural: false,
-    prompt: (index) => {
-      const random = seededRandom('random-ids', seed, salt, index);
-      const span = idRange.below - idRange.from;
-      const ids = Array.from({ length: inputTokens }, () => idRange.from + random.below(span));
-      return { kind: 'ids', ids };
-    },
+    sharedFraction: sharedPrefixFraction,
+    prompt: (index) => ({
+      kind: 'ids',
+      ids: [...shared, ...idsOf(index, inputTokens - shared.length)],
+    }),
   };
 }

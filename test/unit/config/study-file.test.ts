@@ -441,3 +441,94 @@ describe('a key written in clear is refused and not repeated', () => {
     expect(refusal(text)).not.toContain('sk-123');
   });
 });
+
+describe('the shape of the load', () => {
+  const workload = (text: string) => parse(withSection(`workload: {${text}}`)).workload;
+  const refused = (text: string) => refusal(withSection(`workload: {${text}}`));
+
+  test('is an open loop whose rate is that of each user', () => {
+    expect(
+      workload('arrivals: {rate: 0.2, process: gamma, burstiness: 0.5}').arrivals,
+    ).toStrictEqual({
+      kind: 'open',
+      requestsPerSecondPerUser: 0.2,
+      process: 'gamma',
+      burstiness: 0.5,
+    });
+  });
+
+  test('is a closed loop without think time unless one is given', () => {
+    expect(workload('think_time: 3s').arrivals).toStrictEqual({
+      kind: 'closed',
+      thinkTimeMs: 3000,
+    });
+    expect(workload('think_time: 0')).not.toHaveProperty('arrivals');
+    expect(workload('')).not.toHaveProperty('arrivals');
+  });
+
+  test('has sessions, shared prefixes and ids where the prompts have them', () => {
+    expect(
+      workload('prompts: agentic, session: {turns: 3, pause: 1s, turn_tokens: 1k}').session,
+    ).toStrictEqual({ turns: 3, pauseSeconds: 1, turnTokens: 1000 });
+    expect(workload('shared_prefix: 50%').sharedPrefixFraction).toBe(0.5);
+    expect(workload('prompts: random-ids, id_range: [0, 511]').idRange).toStrictEqual({
+      from: 0,
+      below: 512,
+    });
+  });
+
+  test('a recorded baseline takes over only what its own prompts have', () => {
+    const study = parse(
+      `${withSection('workload: {shared_prefix: 50%, think_time: 1s}')}baseline: {expect: {workload: {prompts: fixed-token}, values: {1: 100}}}\n`,
+    );
+    const { workload: expected } = study.baseline.expect ?? {};
+    expect(expected).not.toHaveProperty('sharedPrefixFraction');
+    expect(expected?.arrivals).toStrictEqual({ kind: 'closed', thinkTimeMs: 1000 });
+  });
+
+  test.each([
+    ['arrivals: {rate: 0}', 'expected a number above zero, got 0'],
+    ['arrivals: {rate: 1, burstiness: 0.5}', 'burstiness: has no effect on poisson arrivals'],
+    ['arrivals: {rate: 1, process: gama}', 'gamma'],
+    ['arrivals: {rate: 1}, think_time: 1s', 'belongs to a closed loop'],
+    ['prompts: agentic, arrivals: {rate: 1}', 'after an answer'],
+    ['prompts: fixed-token, shared_prefix: 0.5', 'has no effect on prompts: fixed-token'],
+    ['session: {turns: 2}', 'it belongs to prompts: agentic'],
+    ['prompts: random-ids, id_range: [9, 3]', 'such as [0, 511]'],
+    ['shared_prefix: 150%', 'expected a share from 0% to 100%'],
+  ])('%s is refused', (text, message) => {
+    expect(refused(text)).toContain(message);
+  });
+});
+
+describe('how measurements end', () => {
+  test('has defaults, and each can be set', () => {
+    expect(parse(MINIMAL).measure).toMatchObject({
+      maxFailureFraction: 0.5,
+      giveUpBelowFraction: 0.3,
+      outputCheck: {},
+    });
+    const text =
+      'measure: {max_failures: 10%, give_up_below: 0%, warm_up: {requests: 4, limit: 3m}, output_check: {misses: 0, similarity: 30%}}';
+    expect(parse(withSection(text)).measure).toMatchObject({
+      maxFailureFraction: 0.1,
+      giveUpBelowFraction: 0,
+      warmUp: { requests: 4, limitSeconds: 180 },
+      outputCheck: { missesAllowed: 0, minSimilarity: 0.3 },
+    });
+  });
+
+  test('service-level objectives are read in ms and goodput can be a limit', () => {
+    const { objective } = parse(
+      withSection('objective: {slo: {ttft: 2s, tpot: 50ms}, limits: ["goodput_fraction >= 95%"]}'),
+    );
+    expect(objective.slos).toStrictEqual({ ttftMs: 2000, tpotMs: 50 });
+    expect(objective.limits[0]).toMatchObject({ metric: 'goodput_fraction', value: 0.95 });
+  });
+
+  test('goodput without an objective to keep is refused', () => {
+    expect(refusal(withSection('objective: {limits: ["goodput_fraction >= 95%"]}'))).toContain(
+      'slo',
+    );
+  });
+});
