@@ -45,7 +45,7 @@ async function main(argv: readonly string[]): Promise<number> {
     process.exit(EXIT.operatorError);
   });
   try {
-    const program = await createProgram(context, argv[0]);
+    const program = await createProgram(context, argv);
     await program.parseAsync([...argv], { from: 'user' });
     return exitCode;
   } catch (error) {

@@ -30,11 +30,14 @@ export function wholeNumber(least: number): (text: string) => number {
   };
 }
 
-/** The choice that the text is; otherwise an error that lists them. */
-export function oneOf<const T extends string>(choices: readonly T[]): (text: string) => T {
-  return (text) => {
+/** Parses one of the choices; otherwise an error that lists them. They are those of completion too. */
+export function oneOf<const T extends string>(
+  choices: readonly T[],
+): ((text: string) => T) & { readonly choices: readonly T[] } {
+  const parse = (text: string) => {
     const found = choices.find((choice) => choice === text);
     if (found !== undefined) return found;
     throw new InvalidArgumentError(`expected one of ${choices.join(', ')}; got "${text}"`);
   };
+  return Object.assign(parse, { choices });
 }

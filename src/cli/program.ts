@@ -36,27 +36,32 @@ const commands = {
   status: async () => (await import('./status.ts')).statusCommand,
   explain: async () => (await import('./explain.ts')).explainCommand,
   flags: async () => (await import('./flags.ts')).flagsCommand,
+  completion: async () => (await import('./completion.ts')).completionCommand,
+  complete: async () => (await import('./completion.ts')).completeCommand,
 } as const;
 
 type CommandName = keyof typeof commands;
 
+/** What the completion scripts call; for nobody to read. */
+const HIDDEN = 'complete';
+
 /**
- * The command line with the command that `first` names, or with all of them (for help, and for
- * the nearest name of one that does not exist). Errors of its use are thrown as CommanderError
+ * The command line with the command that the arguments name, or with all of them (for help, and
+ * for the nearest name of one that does not exist). Errors of its use are thrown as CommanderError
  * after being printed.
  */
 export async function createProgram(
   context: CliContext,
-  first: string | undefined,
+  argv: readonly string[],
 ): Promise<Command> {
   const program = new Command('nightsweep')
     .description(DESCRIPTION)
     .version(context.version)
     .enablePositionalOptions()
     .addHelpText('after', EXIT_CODES);
-  for (const name of namesFor(first)) {
+  for (const name of namesFor(argv)) {
     const create = await commands[name]();
-    program.addCommand(create(context));
+    program.addCommand(create(context), { hidden: name === HIDDEN });
   }
   for (const command of [program, ...program.commands]) {
     command
@@ -74,8 +79,11 @@ export async function createProgram(
   return program;
 }
 
-function namesFor(first: string | undefined): readonly CommandName[] {
+function namesFor([first, ...rest]: readonly string[]): readonly CommandName[] {
   const all = Object.keys(commands) as CommandName[];
-  const named = all.find((name) => name === first);
-  return named === undefined ? all : [named];
+  const named = (word: string | undefined) => all.filter((name) => name === word);
+  // `complete -- rank --st` needs `rank`; `complete -- ra` needs every name.
+  const wanted =
+    first === HIDDEN && rest.length > 2 ? [...named(HIDDEN), ...named(rest[1])] : named(first);
+  return wanted.length === 0 || (first === HIDDEN && wanted.length === 1) ? all : wanted;
 }
