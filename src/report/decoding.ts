@@ -17,12 +17,33 @@ export function decodingLines(trial: number, points: readonly TrialPoint[]): rea
     const here = own.filter((metrics) => metrics.concurrency === concurrency);
     const decoding = mean(here.flatMap((metrics) => metrics.decodingConcurrency ?? []));
     if (decoding === undefined) return [];
-    const bound = here.flatMap(({ marks }) => marks).find(({ code }) => code === 'server-bound');
-    return { concurrency, decoding, bound };
+    const marks = here.flatMap((metrics) => metrics.marks);
+    const bound = marks.find(({ code }) => code === 'server-bound');
+    const limits = LIMITS.flatMap((limit) => marks.find(({ code }) => code === limit) ?? []);
+    return { concurrency, decoding, bound, limits };
   });
   if (rows.length === 0) return [];
   const known = rows.map((row) => `C=${row.concurrency}: ${row.decoding.toFixed(1)}`).join(', ');
-  return [`trial ${trial}, requests decoding at a time: ${known}`, ...boundLines(rows)];
+  return [
+    `trial ${trial}, requests decoding at a time: ${known}`,
+    ...limitLines(rows),
+    ...boundLines(rows),
+  ];
+}
+
+/** Limits that the server itself reports: what a concurrency above them measures is something else. */
+const LIMITS = ['above-running-limit', 'eager-decode', 'kv-pool-too-small'] as const;
+
+/** One line for each concurrency and limit, with the flag that would lift it (field reports B1, B12). */
+function limitLines(
+  rows: readonly { readonly concurrency: number; readonly limits: readonly Mark[] }[],
+): readonly string[] {
+  return rows.flatMap(({ concurrency, limits }) =>
+    limits.map((mark) => {
+      const { text, advice } = markText(mark);
+      return `  C=${concurrency}: ${text}${advice === undefined ? '' : `; ${advice}`}`;
+    }),
+  );
 }
 
 /** Decoding concurrencies this near each other are one and the same limit of the server. */

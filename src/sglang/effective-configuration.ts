@@ -172,7 +172,7 @@ export function limitMarks(
   if (limit !== null && concurrency > limit)
     marks.push({
       code: 'above-running-limit',
-      facts: { concurrency, limit },
+      facts: { concurrency, runningLimit: limit },
       flag: 'max-running-requests',
     });
   const batch = Math.min(concurrency, limit ?? concurrency);

@@ -1,6 +1,13 @@
 import { type Assignment, assignmentKey, type FlagValue } from '../search-space/assignment.ts';
 import { leavesChoice, sameSetting } from '../sglang/same-setting.ts';
-import type { EquivalentAssignment, Judge, Judgement, PlannedTrial, SkippedGroup } from './plan.ts';
+import type {
+  EquivalentAssignment,
+  Judge,
+  Judgement,
+  Objection,
+  PlannedTrial,
+  SkippedGroup,
+} from './plan.ts';
 
 /**
  * Collects the assignments of a grid: one trial for each server that they come to, in the order
@@ -83,13 +90,10 @@ export class PlanListing {
     return { ...assignment, ...Object.fromEntries(this.#rewrites(assignment)) };
   }
 
-  #skip(
-    assignment: Assignment,
-    { rule, reason }: { readonly rule: string; readonly reason: string },
-  ): void {
+  #skip(assignment: Assignment, { rule, reason, by = 'sglang' }: Objection): void {
     const assignments = this.illegal.get(rule)?.assignments ?? [];
     assignments.push(assignment);
     const count = assignments.length;
-    this.illegal.set(rule, { rule, reason, by: 'sglang', count, assignments });
+    this.illegal.set(rule, { rule, reason, by, count, assignments });
   }
 }

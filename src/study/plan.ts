@@ -18,11 +18,18 @@ export interface Judgement {
   /** Assignments with the same key are the same server. */
   readonly effectiveKey: string;
   /** Why SGLang would refuse it; absent when nothing is known against it. */
-  readonly illegal?: { readonly rule: string; readonly reason: string };
+  readonly illegal?: Objection;
   /** What the server makes of it: rewritten values, flags without effect, couplings. */
   readonly notes: readonly string[];
   /** Values that the server is predicted to run with, where they are known. */
   readonly predicted: Assignment;
+}
+
+/** Why an assignment is not launched; `by` as in `SkippedGroup`, SGLang unless it says otherwise. */
+export interface Objection {
+  readonly rule: string;
+  readonly reason: string;
+  readonly by?: 'sglang' | 'workload';
 }
 
 export type Judge = (assignment: Assignment) => Judgement;
@@ -37,8 +44,11 @@ export interface PlannedTrial {
 export interface SkippedGroup {
   readonly rule: string;
   readonly reason: string;
-  /** `constraint`: of the study file, counted only. `sglang`: the server would refuse to start. */
-  readonly by: 'constraint' | 'sglang';
+  /**
+   * `constraint`: of the study file, counted only. `sglang`: the server would refuse it.
+   * `workload`: these prompts cannot judge it.
+   */
+  readonly by: 'constraint' | 'sglang' | 'workload';
   readonly count: number;
   /** Those that are listed; empty for constraints. */
   readonly assignments: readonly Assignment[];

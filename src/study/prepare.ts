@@ -10,6 +10,7 @@ import { lastOccurrence, parseLaunchArgs } from '../sglang/launch-args.ts';
 import type { LaunchContext } from '../sglang/launch-context.ts';
 import { redactText } from '../sglang/redact.ts';
 import type { StoredTrial, StudyStore } from '../storage/study-store.ts';
+import { withoutCacheVotes } from './cache-judge.ts';
 import { isReportedEquivalent, releasedNumbers, sameAsText } from './equivalents.ts';
 import { checkParameters, createJudge } from './judge.ts';
 import { type Judge, planSweep, type SweepPlan } from './plan.ts';
@@ -38,15 +39,28 @@ export async function prepareSweep(
   checkParameters(study, production);
   const context = await launchContext(production, host);
   const own = productionAssignment(production, study.parameters.keys());
-  const judge = createJudge(production, context);
+  const judge = withoutCacheVotes(createJudge(production, context), own, study.workload);
   const plan = planSweep(study, own, judge, context);
   if (study.parameters.size > 0 && plan.space.feasible === 0) {
     throw new UserError(`${study.path}: no combination keeps the constraints`, {
       hint: `most are rejected by: ${mostRejecting(plan)}`,
     });
   }
+  refuseHopeless(study, plan);
   const warnings = [...productionProblems(production), ...plan.warnings];
   return { study, production, judge, plan: { ...plan, warnings } };
+}
+
+/** A space of which SGLang would start nothing but production is a mistake of the study file (B5). */
+function refuseHopeless(
+  { path }: Study,
+  { trials, equivalent, skipped, unlisted }: SweepPlan,
+): void {
+  const [worst] = skipped.filter(({ by }) => by !== 'constraint');
+  if (trials.length > 1 || equivalent.length > 0 || unlisted > 0 || worst === undefined) return;
+  throw new UserError(`${path}: no combination would start: ${worst.reason}`, {
+    hint: 'nightsweep flags STUDY --flag NAME shows the rules of a flag',
+  });
 }
 
 function mostRejecting({ space }: SweepPlan): string {

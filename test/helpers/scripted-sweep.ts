@@ -14,7 +14,7 @@ import type { StudyEvent } from '../../src/study/events.ts';
 import { identityOf, openStudy } from '../../src/study/identity.ts';
 import { createJudge } from '../../src/study/judge.ts';
 import { createLaunchBuilder } from '../../src/study/launch-builder.ts';
-import { planSweep } from '../../src/study/plan.ts';
+import { planSweep, type SweepPlan } from '../../src/study/plan.ts';
 import { storePlan } from '../../src/study/prepare.ts';
 import { type Production, productionAssignment } from '../../src/study/production.ts';
 import { runStudy } from '../../src/study/run-study.ts';
@@ -40,6 +40,8 @@ export interface SweepScript {
   readonly log?: (environment: Readonly<Record<string, string>>) => readonly string[];
   /** Why the launch fails; undefined: it becomes ready. */
   readonly fails?: (flags: Readonly<Record<string, FlagValue>>) => readonly string[] | undefined;
+  /** In-flight requests under which the server dies; undefined: never. */
+  readonly diesAt?: (flags: Readonly<Record<string, FlagValue>>) => number | undefined;
   /** Tokens per second. */
   readonly speed?: (flags: Readonly<Record<string, FlagValue>>) => number;
   /** Of an earlier sweep of the same study, to go on with. */
@@ -49,6 +51,7 @@ export interface SweepScript {
 export interface ScriptedSweep {
   readonly store: StudyStore;
   readonly studyId: number;
+  readonly plan: SweepPlan;
   /** Flags of each launch, in order. */
   readonly launches: readonly Readonly<Record<string, FlagValue>>[];
   readonly events: readonly StudyEvent[];
@@ -112,18 +115,20 @@ export async function scriptedSweep(script: SweepScript): Promise<ScriptedSweep>
         facts: () => Promise.resolve(server.facts()),
       },
       measurer: {
-        measure: ({ concurrency }) =>
-          Promise.resolve({
+        measure: ({ concurrency }) => {
+          const dies = server.diesUnder(concurrency);
+          return Promise.resolve({
             metrics: metrics({
               concurrency,
               outputTokensPerSecond: server.speed(),
               steadyTokensPerSecond: server.speed(),
             }),
             records: [],
-            usable: true,
-            why: 'completed',
+            usable: !dies,
+            why: dies ? 'failures' : 'completed',
             conditions: {},
-          }),
+          });
+        },
       },
       builder: createLaunchBuilder({ study, production, plan, judge }, '/logs', 0),
       budget: createBudget({}, clock),
@@ -137,6 +142,7 @@ export async function scriptedSweep(script: SweepScript): Promise<ScriptedSweep>
   return {
     store,
     studyId: stored.id,
+    plan,
     launches: server.launches,
     events,
     trials: trials().map(shown),
@@ -186,6 +192,16 @@ class ScriptedServer {
     return this.#script.fails?.(this.#flags) === undefined;
   }
 
+  /** Ends the server if this many requests are too many. */
+  diesUnder(concurrency: number): boolean {
+    const limit = this.#script.diesAt?.(this.#flags);
+    if (limit === undefined || concurrency < limit) return false;
+    this.#end();
+    return true;
+  }
+
+  #end: () => void = () => undefined;
+
   speed(): number {
     return this.#script.speed?.(this.#flags) ?? 100;
   }
@@ -213,15 +229,23 @@ class ScriptedServer {
 
   #running(): RunningServer {
     const failure = this.#script.fails?.(this.#flags);
-    const exit: ServerExit | undefined =
-      failure === undefined ? undefined : { code: 1, signal: null, requested: false };
-    const log = failure ?? this.#script.log?.(this.#environment) ?? [];
+    const end: ServerExit = { code: 1, signal: null, requested: false };
+    let exit = failure === undefined ? undefined : end;
+    const log = [...(failure ?? this.#script.log?.(this.#environment) ?? [])];
+    const exited = new Promise<ServerExit>((resolve) => {
+      if (exit !== undefined) resolve(exit);
+      this.#end = () => {
+        log.push('torch.OutOfMemoryError: CUDA out of memory');
+        exit = end;
+        resolve(end);
+      };
+    });
     const stop = () => Promise.resolve({ clean: true, seconds: 0, survivors: [] });
     return {
       pid: 4242,
       startedAtMs: this.#clock.nowMs(),
       exit: () => exit,
-      exited: exit === undefined ? new Promise(() => undefined) : Promise.resolve(exit),
+      exited,
       logTail: () => [...log],
       logBytes: () => 0,
       stop,
