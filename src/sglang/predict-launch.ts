@@ -3,8 +3,7 @@ import { formatValue, sameValue } from '../search-space/values.ts';
 import { contextValues, type LaunchContext } from './launch-context.ts';
 import { LaunchState } from './launch-state.ts';
 import { flagDefaults, internalNames } from './launch-values.ts';
-import { isVersionAtMost } from './renamed-flags.ts';
-import type { FailsAt, Rule } from './rule.ts';
+import { type FailsAt, isInForce, type Rule } from './rule.ts';
 import { allRules } from './rules/all-rules.ts';
 
 /** Something worth saying about flags that do launch. */
@@ -42,13 +41,6 @@ function asParsed(flags: Assignment): Assignment {
   const algorithm = flags['speculative-algorithm'];
   if (typeof algorithm !== 'string') return flags;
   return { ...flags, 'speculative-algorithm': algorithm.toUpperCase() };
-}
-
-function isInForce({ from, through }: Rule, version: string | undefined): boolean {
-  // Of an unknown version nothing is sure: its rules do not hold.
-  if (version === undefined) return false;
-  if (isVersionAtMost(from, version) !== true) return false;
-  return through === undefined || isVersionAtMost(version, through) === true;
 }
 
 const lateness: Readonly<Record<FailsAt, number>> = { arguments: 0, loading: 1, serving: 2 };

@@ -1,6 +1,7 @@
 import type { FlagValue } from '../search-space/assignment.ts';
 import { parseCondition, type WrittenCondition } from '../search-space/condition-text.ts';
 import type { Conditions } from '../search-space/constraints.ts';
+import { isVersionAtMost } from './renamed-flags.ts';
 
 /** Conditions in the language of the study file: all must hold. */
 export type WrittenConditions = Readonly<Record<string, WrittenCondition>>;
@@ -47,6 +48,12 @@ export interface Rule {
   /** Holds only where the first is no multiple of the second (both positive). */
   readonly notMultiple?: readonly [string, string];
   readonly effect: RuleEffect;
+}
+
+/** Whether a rule holds for a version. Of an unknown one nothing is sure: its rules do not hold. */
+export function isInForce({ from, through }: Rule, version: string | undefined): boolean {
+  if (version === undefined || isVersionAtMost(from, version) !== true) return false;
+  return through === undefined || isVersionAtMost(version, through) === true;
 }
 
 export interface RuleOptions {

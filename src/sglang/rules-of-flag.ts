@@ -1,4 +1,4 @@
-import type { Rule } from './rule.ts';
+import { isInForce, type Rule } from './rule.ts';
 import { allRules } from './rules/all-rules.ts';
 
 /** A rule as it is shown beside a flag. */
@@ -19,10 +19,14 @@ function names({ when, notMultiple = ['', ''], effect }: Rule): Set<string> {
   return new Set([...conditioned, ...notMultiple, ...written, ...told]);
 }
 
-/** The rules that touch a flag, with a reason to show; in the order in which SGLang applies them. */
-export function rulesOfFlag(flag: string): RuleSummary[] {
+/**
+ * The rules that touch a flag, with a reason to show; in the order in which SGLang applies them.
+ * With a version, only those that hold for it.
+ */
+export function rulesOfFlag(flag: string, version?: string): RuleSummary[] {
   return allRules
     .filter((rule) => rule.effect.reason !== '' && names(rule).has(flag))
+    .filter((rule) => version === undefined || isInForce(rule, version))
     .map(({ id, source, from, through, effect }) => ({
       id,
       kind: effect.kind,

@@ -121,3 +121,14 @@ describe('plan', () => {
     expect(peakKilobytes).toBeLessThan(400 * 1000);
   });
 });
+
+test('of top-k without steps is refused before any launch, saying that steps are needed (B5)', async () => {
+  study = await simulatedStudy({
+    parameters: { 'speculative-num-steps': [null], 'speculative-eagle-topk': [1, 4] },
+  });
+  const { exitCode, stderr } = await study.run('sweep');
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('no combination would start: --speculative-eagle-topk and');
+  expect(stderr).toContain('need --speculative-num-steps');
+  expect(await readdir(study.folder)).not.toContain('night.sqlite');
+});

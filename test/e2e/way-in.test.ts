@@ -108,6 +108,17 @@ describe('flags', () => {
     );
   });
 
+  test('lists what is worth tuning, with values, first version and rules', async () => {
+    const { stdout } = await run('flags', '--help-file', 'help.txt');
+    expect(stdout).toMatch(
+      /--max-running-requests {2}\(since 0\.4\.9 or before\)\n {2}try 48, 96, 128, 256: .*\n(?: {2}.*\n)*? {2}rewrite: speculation limits running requests to 48/,
+    );
+    expect(stdout).not.toContain('--model-path');
+    expect((await run('flags', '--help-file', 'help.txt', '--all')).stdout).toContain(
+      '--model-path',
+    );
+  });
+
   test('of one flag shows the rules that touch it', async () => {
     const { stdout } = await run(
       'flags',

@@ -97,7 +97,7 @@ test('one cause of a pair of values that no rule knows is tried twice, and infer
   expect(ends(' completed')).toBe(1 + 18);
 });
 
-test('prompts that share nothing do not judge the prefix cache, however fast the server is without it (B11)', async () => {
+test('prompts that share nothing do not judge the prefix cache, however fast the server is without it (B11)', () => {
   const asIs: Judge = (assignment) => ({
     effectiveKey: JSON.stringify(assignment),
     notes: [],
@@ -127,9 +127,9 @@ test('a value for capability 10.x is skipped on 12.0, with the constraint that s
     context: { gpuName: 'NVIDIA RTX PRO 6000 Blackwell', gpuCapability: '12.0', device: 'cuda' },
   });
   expect(sweep.launches).toHaveLength(1);
-  expect(sweep.plan.skipped).toEqual([
-    expect.objectContaining({ by: 'constraint', count: 1, rule: expect.stringContaining('10.0') }),
-  ]);
+  const [skipped] = sweep.plan.skipped;
+  expect(skipped).toMatchObject({ by: 'constraint', count: 1 });
+  expect(skipped?.rule).toContain('10.0');
 });
 
 test('a memory fraction that runs out under the highest load is not recommended, though the fastest at one request (D10)', async () => {
