@@ -141,6 +141,7 @@ async function examineMachine(
       folder: join(dirname(database), prepared.study.name),
       allowGpuProcesses: false,
       takeOver: false,
+      tell: () => undefined,
     }),
     ...(unit === undefined ? {} : { serving: { pids, hasGivenWay: () => false } }),
   };

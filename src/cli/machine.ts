@@ -15,6 +15,8 @@ export interface MachineOptions {
   readonly allowGpuProcesses: boolean;
   /** Take the unit from a sweep that may still be alive. */
   readonly takeOver: boolean;
+  /** Says a line to the user while the sweep runs. */
+  readonly tell: (line: string) => void;
 }
 
 /** A machine that was found fit for a sweep; nothing of production has changed yet. */

@@ -109,6 +109,7 @@ async function sweep(study: Study, options: SweepOptions, context: CliContext): 
     folder,
     allowGpuProcesses: options.allowGpuProcesses ?? false,
     takeOver,
+    tell: context.stderr,
   });
   using store = await openDatabase(options.db);
   await using databaseLock = await acquireLock({

@@ -86,9 +86,18 @@ export async function openUnitMachine(
           store.setStudyMeta(stored.id, JOURNAL_META, journal);
         },
       });
+      const regain = async () => {
+        if (!(await held.regain())) return;
+        // Production has its GPUs again.
+        launches = 0;
+        options.tell(
+          `${unit.unit} was restored by its own machine (a reboot, or a link broken for longer than the lease): taken again`,
+        );
+      };
       return {
         target: {
           start: async (request) => {
+            await regain();
             enterStart(held, study);
             launches += 1;
             return held.target.start(request);
@@ -97,7 +106,10 @@ export async function openUnitMachine(
         },
         baseUrl: road.baseUrl,
         ended: held.mended,
-        environmentProblem,
+        environmentProblem: async (signal) => {
+          await regain();
+          return environmentProblem(signal);
+        },
         measuring: (measurer) => watch(inPhases(measurer, held, study)),
         giveBack: async (prove) => {
           return giveBackUnit(held, prove);

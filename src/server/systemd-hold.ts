@@ -2,8 +2,13 @@ import type { Clock } from '../clock.ts';
 import type { SystemdAccess } from './systemd-access.ts';
 import type { ProductionCommand } from './systemd-drop-in.ts';
 import { makePermanent, type PermanentDropIn } from './systemd-install.ts';
-import { describeProduction, type SystemdJournal, writeJournal } from './systemd-journal.ts';
-import { armLease, type Lease } from './systemd-lease.ts';
+import {
+  describeProduction,
+  requireUnedited,
+  type SystemdJournal,
+  writeJournal,
+} from './systemd-journal.ts';
+import { armGuard, armLease, type Lease } from './systemd-lease.ts';
 import { lockOwner, requireLock, takeLock, thisTuner } from './systemd-lock.ts';
 import {
   forgetHold,
@@ -41,6 +46,13 @@ export interface HeldUnit {
    * when another sweep holds the unit by now.
    */
   giveBack(proveServing?: () => Promise<void>): Promise<RestoreReport>;
+  /**
+   * Takes the unit again when the target has restored production by itself: it was rebooted, or
+   * the lease ran out while the link was broken. Returns whether that was so.
+   *
+   * @throws UserError when another sweep holds the unit by now, or somebody has edited it.
+   */
+  regain(): Promise<boolean>;
   /**
    * Makes the drop-in that is in force now permanent, and releases the unit instead of giving it
    * back. The process runs on. Throws UserError when that fails: then `giveBack`.
@@ -115,6 +127,18 @@ export async function holdUnit(access: SystemdAccess, options: HoldOptions): Pro
         // After a failed restore the timer must be free to try.
         await lease.release();
       }
+    },
+    regain: async () => {
+      const holder = await lockOwner(access);
+      if (holder?.id === owner.id) return false;
+      if (holder !== undefined) await requireLock(access, owner);
+      await takeLock(access, owner, { nowMs: clock.wallMs() });
+      const left = await restoreProduction(access, { journal, clock, keep: 'lock' });
+      requireRestored(access, left);
+      requireUnedited(access, left.edits);
+      await armGuard(access, journal, lease);
+      await writeJournal(access, journal);
+      return true;
     },
     keep: async (dropIn) => {
       await requireLock(access, owner);

@@ -117,3 +117,11 @@ export async function editedSince(
   );
   return [...edits, ...added.map((path) => `${path} was added`)];
 }
+
+/** @throws UserError naming what others changed in the unit, if anything. */
+export function requireUnedited({ unit }: SystemdAccess, edits: readonly string[]): void {
+  if (edits.length === 0) return;
+  throw new UserError(`${unit} was changed during the sweep: ${edits.join('; ')}`, {
+    hint: 'The sweep stops so that the change is not lost. Production comes back with the change in force.',
+  });
+}

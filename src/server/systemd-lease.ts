@@ -60,14 +60,24 @@ export async function armLease(
   journal: SystemdJournal,
   { leaseSeconds, clock }: LeaseOptions,
 ): Promise<Lease> {
+  const lease = new Lease(access, leaseSeconds, clock);
+  await armGuard(access, journal, lease);
+  return lease;
+}
+
+/** Arms the timer for a lease, which runs from now; one that is armed already is replaced. */
+export async function armGuard(
+  access: SystemdAccess,
+  journal: SystemdJournal,
+  lease: Lease,
+): Promise<void> {
   await disarmGuard(access);
   await access.root.writeText(access.paths.guard, guardScript(access, journal, guardUnit(access)), {
     mode: 0o700,
   });
-  const lease = new Lease(access, leaseSeconds, clock);
   await lease.renew();
   const result = await access.root.run({
-    argv: armWords(access, leaseSeconds),
+    argv: armWords(access, lease.leaseSeconds),
     timeoutMs: COMMAND_LIMIT_MS,
   });
   if (result.exitCode !== 0) {
@@ -75,7 +85,6 @@ export async function armLease(
       `cannot arm the restore timer on ${access.host.name}: ${result.stderr.trim()}`,
     );
   }
-  return lease;
 }
 
 /** Stops and forgets the timer; harmless when there is none. */
@@ -88,8 +97,8 @@ export async function disarmGuard(access: SystemdAccess): Promise<void> {
 
 /** A lease that was armed. Renewed by `hold`, at most until the current phase's deadline. */
 export class Lease {
+  readonly leaseSeconds: number;
   readonly #access: SystemdAccess;
-  readonly #leaseSeconds: number;
   readonly #clock: Clock;
   #phaseEndMs = Number.POSITIVE_INFINITY;
   #stopHolding: AbortController | undefined;
@@ -98,7 +107,7 @@ export class Lease {
 
   constructor(access: SystemdAccess, leaseSeconds: number, clock: Clock) {
     this.#access = access;
-    this.#leaseSeconds = leaseSeconds;
+    this.leaseSeconds = leaseSeconds;
     this.#clock = clock;
   }
 
@@ -118,7 +127,7 @@ export class Lease {
   /** Renews once: from now for the lease's length, but not past the phase's deadline. */
   async renew(): Promise<void> {
     const phaseLeftSeconds = (this.#phaseEndMs - this.#clock.nowMs()) / 1000;
-    const seconds = Math.min(this.#leaseSeconds, phaseLeftSeconds + this.#leaseSeconds / 3);
+    const seconds = Math.min(this.leaseSeconds, phaseLeftSeconds + this.leaseSeconds / 3);
     if (seconds <= 0) return;
     const endSeconds = Math.ceil((await readUptimeSeconds(this.#access.host)) + seconds);
     await this.#access.root.writeText(this.#access.paths.lease, `${endSeconds}\n`, { mode: 0o600 });
@@ -148,7 +157,7 @@ export class Lease {
         this.#problem = error;
       }
       // An abort ends the waiting, nothing else does.
-      await this.#clock.sleep((this.#leaseSeconds / 3) * 1000, signal).catch(() => undefined);
+      await this.#clock.sleep((this.leaseSeconds / 3) * 1000, signal).catch(() => undefined);
     }
   }
 }

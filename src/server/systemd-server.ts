@@ -4,7 +4,7 @@ import type { CappedLog } from './capped-log.ts';
 import type { LogTail } from './log-tail.ts';
 import type { SystemdAccess } from './systemd-access.ts';
 import type { LogReader } from './systemd-log.ts';
-import { type SystemdStopLimits, stopUnit } from './systemd-stop.ts';
+import { processesOf, type SystemdStopLimits, stopUnit } from './systemd-stop.ts';
 import { showUnit, type UnitState } from './systemd-unit-state.ts';
 import type { RunningServer, ServerExit, StopProof } from './target.ts';
 
@@ -32,6 +32,7 @@ export class SystemdServer implements RunningServer {
   readonly #log: CappedLog;
   readonly #tail: LogTail;
   readonly #limits: SystemdStopLimits;
+  readonly #isOurs: () => Promise<boolean>;
   readonly #stopWatching = new AbortController();
   readonly #watching: Promise<void>;
   #resolveExited: (exit: ServerExit) => void = () => undefined;
@@ -49,6 +50,8 @@ export class SystemdServer implements RunningServer {
       readonly log: CappedLog;
       readonly tail: LogTail;
       readonly limits: SystemdStopLimits;
+      /** Whether the unit is still held for this launch, and not restored by the target itself. */
+      readonly isOurs: () => Promise<boolean>;
     },
   ) {
     this.pid = launch.pid;
@@ -61,6 +64,7 @@ export class SystemdServer implements RunningServer {
     this.#log = deps.log;
     this.#tail = deps.tail;
     this.#limits = deps.limits;
+    this.#isOurs = deps.isOurs;
     this.exited = new Promise((resolve) => {
       this.#resolveExited = resolve;
     });
@@ -97,12 +101,21 @@ export class SystemdServer implements RunningServer {
 
   async #stop(): Promise<StopProof> {
     this.#stopRequested = true;
-    const proof = await stopUnit(this.#access, this.#launch, this.#clock, this.#limits);
+    const proof = (await this.#isOurs())
+      ? await stopUnit(this.#access, this.#launch, this.#clock, this.#limits)
+      : await this.#proveGone();
     this.#stopWatching.abort();
     await this.#watching;
     await this.#look();
     await this.#log.close();
     return proof;
+  }
+
+  /** What serves by now is production: only our own processes must be gone. */
+  async #proveGone(): Promise<StopProof> {
+    const left = await processesOf(this.#access, this.invocationId);
+    const survivors = left.map((pid) => `process ${String(pid)} of ${this.#access.unit}`);
+    return { clean: survivors.length === 0, seconds: 0, survivors };
   }
 
   async #watch(signal: AbortSignal): Promise<void> {

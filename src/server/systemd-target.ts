@@ -12,8 +12,8 @@ import {
   type TrialFiles,
   trialFiles,
 } from './systemd-drop-in.ts';
-import { editedSince, type SystemdJournal } from './systemd-journal.ts';
-import { type LockOwner, requireLock } from './systemd-lock.ts';
+import { editedSince, requireUnedited, type SystemdJournal } from './systemd-journal.ts';
+import { type LockOwner, lockOwner, requireLock } from './systemd-lock.ts';
 import { openLog } from './systemd-log.ts';
 import { proveProcess } from './systemd-proof.ts';
 import { restoreProduction } from './systemd-restore.ts';
@@ -80,6 +80,7 @@ export class SystemdTarget implements Target {
         log: await CappedLog.open(request.logPath, DEFAULT_LOG_CAP, secrets),
         tail: new LogTail(secrets),
         limits: this.#options.stopLimits ?? DEFAULT_STOP_LIMITS,
+        isOurs: async () => (await lockOwner(access))?.id === this.#options.owner.id,
       },
     );
   }
@@ -102,11 +103,7 @@ export class SystemdTarget implements Target {
   async #requireOurs(): Promise<void> {
     const { access, journal, owner } = this.#options;
     await requireLock(access, owner);
-    const edits = await editedSince(access, journal, await showUnit(access));
-    if (edits.length === 0) return;
-    throw new UserError(`${access.unit} was changed during the sweep: ${edits.join('; ')}`, {
-      hint: 'The sweep stops so that the change is not lost. Production comes back with the change in force.',
-    });
+    requireUnedited(access, await editedSince(access, journal, await showUnit(access)));
   }
 
   async #waitForStart(before: UnitState): Promise<UnitState> {
