@@ -62,9 +62,17 @@ export const faults: readonly Fault[] = [
     },
   },
   {
-    name: 'target rebooted',
+    name: 'target rebooted during a start',
     strike: async ({ study }, sweep) => {
       if (await printed(sweep, 'launch 4 ')) await study.box.reboot();
+    },
+  },
+  {
+    name: 'target rebooted during a measurement',
+    strike: async ({ study }, sweep) => {
+      if (!(await printed(sweep, 'launch 4 ', 'C=1 '))) return;
+      await sleep(400);
+      await study.box.reboot();
     },
   },
   {

@@ -87,12 +87,13 @@ export async function openUnitMachine(
         },
       });
       const regain = async () => {
-        if (!(await held.regain())) return;
+        if (!(await held.regain())) return false;
         // Production has its GPUs again.
         launches = 0;
         options.tell(
           `${unit.unit} was restored by its own machine (a reboot, or a link broken for longer than the lease): taken again`,
         );
+        return true;
       };
       return {
         target: {
@@ -100,7 +101,14 @@ export async function openUnitMachine(
             await regain();
             enterStart(held, study);
             launches += 1;
-            return held.target.start(request);
+            try {
+              return await held.target.start(request);
+            } catch (error) {
+              // It may have been lost in the middle of the start.
+              if (!(await regain())) throw error;
+              launches += 1;
+              return held.target.start(request);
+            }
           },
           cleanUp: async () => held.target.cleanUp(),
         },

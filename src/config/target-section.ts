@@ -126,13 +126,20 @@ function readWords(
       problems.add(path, 'a key may not stand in a study file', {
         hint: 'name the environment variable that holds it: target.api_key_env',
       });
-    } else if (/^\$\{?\w/.test(text)) {
+    } else if (/^\$\w|\$\{\w/.test(text)) {
       problems.add(path, `${show(text)}: variables are not expanded here`, {
-        hint: suggest(text, [SELF_PLACEHOLDER]),
+        hint: hintForVariable(text),
       });
     }
     return [text];
   });
+}
+
+/** A compose file's default (`${STEPS:-3}`) is what its server gets unless somebody sets the variable. */
+function hintForVariable(text: string): string | undefined {
+  const { name, value } = /\$\{(?<name>\w+):?-(?<value>[^}]*)\}/.exec(text)?.groups ?? {};
+  if (name !== undefined) return `write the value itself: ${String(value)} unless ${name} is set`;
+  return text.startsWith('${') ? 'write the value itself' : suggest(text, [SELF_PLACEHOLDER]);
 }
 
 function readEnvironment(

@@ -76,19 +76,25 @@ describeContainer('a sweep of a systemd unit over ssh', () => {
   );
 
   test(
-    'that is told to end exits with 130, and production is back',
+    'that is told to end in any phase exits with 130, and production is back (D15)',
     async () => {
       machine = await systemdStudy();
       const before = machine.production();
-      const running = sweep();
-      await until('a measurement', () => running.output().includes('C=1 '), running);
-      expect(machine.production()).not.toBe(before);
-      running.kill('SIGTERM');
-      const { exitCode, stderr } = await running.result;
-      expect(exitCode, stderr).toBe(130);
-      expect(stderr).toContain('go on with: nightsweep sweep');
-      expect(machine.production()).toBe(before);
-      expect(await machine.complete()).toBe(200);
+      for (const { signal, phase, after } of [
+        { signal: 'SIGHUP', phase: 'loading', after: 'launch 1 ' },
+        { signal: 'SIGTERM', phase: 'measuring', after: 'C=1 ' },
+        { signal: 'SIGINT', phase: 'stopping', after: 'C=8 ' },
+      ] as const) {
+        const running = sweep();
+        await until(phase, () => running.output().includes(after), running);
+        await until('a trial in force', () => machine.production() !== before, running);
+        running.kill(signal);
+        const { exitCode, stderr } = await running.result;
+        expect(exitCode, stderr).toBe(130);
+        expect(stderr).toContain('go on with: nightsweep sweep');
+        expect(machine.production(), phase).toBe(before);
+        expect(await machine.complete()).toBe(200);
+      }
     },
     TEST_MS,
   );
@@ -141,7 +147,7 @@ describeContainer('a sweep of a systemd unit over ssh', () => {
   );
 
   test(
-    'that was killed is undone by restore, and doctor finds nothing in the way then',
+    'that was killed is undone by restore, and doctor finds nothing in the way then (D15)',
     async () => {
       machine = await systemdStudy();
       const before = machine.production();

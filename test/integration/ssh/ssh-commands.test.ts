@@ -186,7 +186,7 @@ describeContainer('commands over ssh', () => {
     }
   });
 
-  test('ending the connection leaves no command that outlives its limit', async () => {
+  test('ending the connection leaves no command that outlives its limit (E2)', async () => {
     const own = await openSshHost('box', { configPath: box.sshConfigPath, firstPatienceMs: 5000 });
     const running = own.run({ argv: ['sleep', '4720'], timeoutMs: 2000 }).catch(() => 'gone');
     await sleep(500);

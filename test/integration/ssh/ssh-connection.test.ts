@@ -72,18 +72,18 @@ describeContainer('ssh connections', () => {
     return path;
   }
 
-  test('alias, user, port and key come from the ssh configuration', async () => {
+  test('alias, user, port and key come from the ssh configuration (E7)', async () => {
     expect(await says(['User alice'])).toBe('alice');
   });
 
-  test('a hashed line with the port vouches for the key', async () => {
+  test('a hashed line with the port vouches for the key (E6)', async () => {
     const path = knownHosts('hashed', (line) => line);
     execFileSync('ssh-keygen', ['-q', '-H', '-f', path], { stdio: 'ignore' });
     expect(readFileSync(path, 'utf8')).toMatch(/^\|1\|/);
     expect(await says([`UserKnownHostsFile ${path}`])).toBe('root');
   });
 
-  test('an unknown host is refused with its fingerprint and how to accept it', async () => {
+  test('an unknown host is refused with its fingerprint and how to accept it (E6)', async () => {
     const fingerprint = execFileSync(
       'ssh-keygen',
       ['-lf', join(box.folder, 'upper/etc/ssh/ssh_host_ed25519_key.pub')],
@@ -105,7 +105,7 @@ describeContainer('ssh connections', () => {
     expect(await says(['UserKnownHostsFile /dev/null'], options)).toBe('root');
   });
 
-  test('a changed key is refused even when its fingerprint was written down', async () => {
+  test('a changed key is refused even when its fingerprint was written down (E6)', async () => {
     const other = readFileSync(`${newKey('other-host-key')}.pub`, 'utf8').split(' ')[1];
     const path = knownHosts('wrong', (line) => line.replace(/AAAA\S+/, other ?? ''));
     const text = execFileSync(
@@ -125,7 +125,7 @@ describeContainer('ssh connections', () => {
     await expect(says([`UserKnownHostsFile ${path}`])).rejects.toThrow(/revoked/);
   });
 
-  test('a known_hosts file that cannot be read refuses the connection', async () => {
+  test('a known_hosts file that cannot be read refuses the connection (E6)', async () => {
     const folder = join(box.folder, 'upper');
     await expect(says([`UserKnownHostsFile ${folder}`])).rejects.toThrow(/cannot read/);
   });
@@ -190,7 +190,7 @@ describeContainer('ssh connections', () => {
     expect(asked).toEqual([key]);
   });
 
-  test('an encrypted key that the agent holds needs no passphrase, with IdentitiesOnly', async () => {
+  test('an encrypted key that the agent holds needs no passphrase, with IdentitiesOnly (E7)', async () => {
     const key = newKey('encrypted-agent');
     const decoys = Array.from({ length: 8 }, (_, i) => {
       const path = join(box.folder, `decoy-${i}`);
@@ -220,7 +220,7 @@ describeContainer('ssh connections', () => {
     }
   });
 
-  test('a server that drops two of three connections is reached', async () => {
+  test('a server that drops two of three connections is reached (E4)', async () => {
     await using proxy = await startProxy(box.sshPort, { drops: (n) => n % 3 !== 0 });
     const path = knownHosts('proxy-drop', (line) =>
       line.replace(`:${box.sshPort}`, `:${proxy.port}`),
@@ -229,7 +229,7 @@ describeContainer('ssh connections', () => {
     expect(proxy.accepted()).toBe(3);
   });
 
-  test('with MaxSessions 2 thirty commands and file reads at once all succeed', async () => {
+  test('with MaxSessions 2 thirty commands and file reads at once all succeed (E5)', async () => {
     const host = await connect([]);
     const results = await Promise.all(
       Array.from({ length: 30 }, async (_, i) =>

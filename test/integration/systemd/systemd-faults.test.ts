@@ -79,7 +79,7 @@ describeContainer('faults on the way to a systemd target', () => {
       .toMatchObject({ argv: box.argv.slice(2), env: box.environment });
   };
 
-  test('a link that is cut during a start: the launch comes up once, and production comes back', async () => {
+  test('a link that is cut during a start: the launch comes up once, and production comes back (E3)', async () => {
     const box = await boot();
     const { proxy, access } = await through(box);
     const held = await hold(box, access);
@@ -98,7 +98,7 @@ describeContainer('faults on the way to a systemd target', () => {
     await serving(box);
   }, 180_000);
 
-  test('a link that is cut while a server runs is no end of the server', async () => {
+  test('a link that is cut while a server runs is no end of the server (E3)', async () => {
     const box = await boot();
     const { proxy, access } = await through(box);
     const held = await hold(box, access);
@@ -114,7 +114,7 @@ describeContainer('faults on the way to a systemd target', () => {
     await serving(box);
   }, 180_000);
 
-  test('an sshd with MaxSessions 1 that drops two of three connections serves a whole sweep', async () => {
+  test('an sshd with MaxSessions 1 that drops two of three connections serves a whole sweep (E4, E5)', async () => {
     const box = await boot({ sshd: ['MaxSessions 1'] });
     const { access } = await through(box, { drops: (n) => n % 3 !== 0 });
     const held = await hold(box, access);
@@ -260,15 +260,20 @@ describeContainer('faults on the way to a systemd target', () => {
   });
 
   test.each([
-    { command: '/usr/bin/env bash /opt/launch.sh', what: /a script|a shell/ },
-    { command: "/bin/bash -lc 'source /opt/run.sh 0.0.0.0 8080'", what: /a shell command line/ },
-    { command: '/opt/launch.sh', what: /a script/ },
+    { report: 'U5', command: '/usr/bin/env bash /opt/launch.sh', what: /a script|a shell/ },
     {
+      report: 'U8',
+      command: "/bin/bash -lc 'source /opt/run.sh 0.0.0.0 8080'",
+      what: /a shell command line/,
+    },
+    { report: 'U9', command: '/opt/launch.sh', what: /a script/ },
+    {
+      report: 'U7',
       command: '/usr/bin/docker run --rm image python3 -m sglang.launch_server',
       what: /a container/,
     },
   ])(
-    'a unit that starts $command is refused with what to do, untouched',
+    'a unit that starts $command is refused with what to do, untouched ($report)',
     async ({ command, what }) => {
       const box = await boot();
       const { access } = await through(box);

@@ -94,7 +94,7 @@ describeContainer('preflight of a systemd target', () => {
     expect((await failures(box.access))[0]).toContain(path);
   });
 
-  test('sudo without reset-failed is refused by the exact command', async () => {
+  test('sudo without reset-failed is refused by the exact command (E8)', async () => {
     const box = await boot();
     const access = await asAlice(box);
     sudoers(box, access, 'reset-failed');
@@ -146,7 +146,7 @@ describeContainer('preflight of a systemd target', () => {
     await expect.poll(box.answer).toMatchObject({ env: box.environment });
   });
 
-  test('a user unit is refused without linger, and run with it', async () => {
+  test('a user unit is refused without linger, and run with it (U8, E8)', async () => {
     const box = await boot();
     box.box.put(
       '/home/alice/.config/systemd/user/mine.service',

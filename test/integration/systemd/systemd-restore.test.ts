@@ -7,6 +7,7 @@ import { UserError } from '../../../src/errors.ts';
 import { openSshHost } from '../../../src/host/ssh-host.ts';
 import { openSystemd } from '../../../src/server/systemd-access.ts';
 import { loadUnit } from '../../../src/server/systemd-guard-script.ts';
+import { holdUnit } from '../../../src/server/systemd-hold.ts';
 import { readJournal } from '../../../src/server/systemd-journal.ts';
 import { lockOwner, releaseLock, takeLock, thisTuner } from '../../../src/server/systemd-lock.ts';
 import { preflightSystemd } from '../../../src/server/systemd-preflight.ts';
@@ -110,6 +111,31 @@ describeContainer('restore of a systemd target', () => {
     expect((await lockOwner(box.access))?.id).toBe(owner.id);
   });
 
+  test('after a reboot the unit is taken again, and production is not stopped for the launch that was lost', async () => {
+    const box = await boot();
+    const held = await holdUnit(box.access, {
+      study: 'reboot',
+      production: { environment: box.environment },
+      leaseSeconds: 300,
+      clock: systemClock,
+    });
+    const server = await held.target.start(trial(box));
+    await box.box.reboot();
+    await expect.poll(box.answer, { timeout: 25_000 }).toMatchObject(production(box));
+    const { pid } = await box.ask();
+    expect(await server.stop()).toMatchObject({ clean: true });
+    expect((await box.ask()).pid).toBe(pid);
+
+    expect(await held.regain()).toBe(true);
+    expect(await held.regain()).toBe(false);
+    const next = await held.target.start(trial(box));
+    await expect.poll(box.answer).toMatchObject({ pid: next.pid });
+    await next.stop();
+    expect(await held.giveBack()).toMatchObject({ problems: [] });
+    await expect.poll(box.answer).toMatchObject(production(box));
+    nothingLeft(box);
+  });
+
   test('any machine with access restores, from the journal on the target alone', async () => {
     const box = await boot();
     const { target } = await box.take();
@@ -152,7 +178,7 @@ describeContainer('restore of a systemd target', () => {
     expect(await box.answer()).toMatch(/fetch failed/);
   });
 
-  test('a unit edited during the sweep stops it, is not overwritten, and is said', async () => {
+  test('a unit edited during the sweep stops it, is not overwritten, and is said (D15, U9)', async () => {
     const box = await boot();
     const { target, journal } = await box.take();
     await (await target.start(trial(box))).stop();

@@ -92,7 +92,7 @@ describeContainer('a systemd unit as target', () => {
     await server.stop();
   });
 
-  test('eight short-lived configurations all start in spite of the start limit', async () => {
+  test('eight short-lived configurations all start in spite of the start limit (A18)', async () => {
     const codes: (number | null)[] = [];
     for (let i = 0; i < 8; i += 1) {
       const server = await taken.target.start(

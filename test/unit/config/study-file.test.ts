@@ -32,6 +32,21 @@ function withSection(section: string): string {
 }
 
 describe('a valid study', () => {
+  test.each([
+    [
+      '`sglang serve` with numbers in quotes (U14)',
+      '[sglang, serve, --mem-fraction-static, "0.7"]',
+      ['sglang', 'serve', '--mem-fraction-static', '0.7'],
+    ],
+    [
+      'names and values as separate items, as Kubernetes has them (U16)',
+      '[python3, -m, sglang.launch_server, --port, 30000]',
+      ['python3', '-m', 'sglang.launch_server', '--port', '30000'],
+    ],
+  ])('takes a command with %s', (_, command, words) => {
+    expect(parse(withSection(`target: {command: ${command}}`)).target.command).toEqual(words);
+  });
+
   test('gets defaults for all that it leaves out', () => {
     expect(parse(MINIMAL)).toMatchObject({
       name: 's',
@@ -277,7 +292,7 @@ describe('a study file is refused with line and column', () => {
       says: '5:24: target.program: goes with unit or unit_file only',
     },
     {
-      what: 'with a command in one text',
+      what: 'with a command in one text (U12)',
       text: withSection('target: {command: python3 -m x}'),
       says: 'expected a list, got "python3 -m x" | write a list of words',
     },
@@ -285,6 +300,16 @@ describe('a study file is refused with line and column', () => {
       what: 'with a variable to expand',
       text: withSection('target: {unit: a, program: [$nightsweeps]}'),
       says: 'variables are not expanded here | did you mean "$nightsweep"?',
+    },
+    {
+      what: 'with a compose file’s default (U13)',
+      text: withSection("target: {command: [sglang, serve, --steps, '${STEPS:-3}']}"),
+      says: 'variables are not expanded here | write the value itself: 3 unless STEPS is set',
+    },
+    {
+      what: 'with a variable that must be set (U15)',
+      text: withSection("target: {command: [sglang, serve, --model-path, '${M:?no model}']}"),
+      says: '"${M:?no model}": variables are not expanded here | write the value itself',
     },
     {
       what: 'with a bare value',
