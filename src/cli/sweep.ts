@@ -11,7 +11,7 @@ import { launchCommand } from '../service-file/launch-command.ts';
 import type { StoredStudy, StudyStore } from '../storage/study-store.ts';
 import { checkBaseline } from '../study/baseline-guard.ts';
 import { createBudget } from '../study/budget.ts';
-import { experienceOf } from '../study/experience.ts';
+import { experienceOf, launchDurations, launchesDone } from '../study/experience.ts';
 import { identityOf, openStudy } from '../study/identity.ts';
 import { createLaunchBuilder } from '../study/launch-builder.ts';
 import { forgetLessons } from '../study/lessons.ts';
@@ -194,13 +194,14 @@ async function runPrepared(
         );
   await using view = openLiveView(context, study.profile);
   view.emit({ type: 'cleaned-up', ended });
-  const kept = store.measurements(stored.id).length;
+  const kept = store.measurements(stored.id);
+  const done = launchesDone(kept, study.profile.size * study.measure.repeats);
   view.emit({
     type: 'planned',
     baseline: plan.trials[0]?.assignment ?? {},
     trials: trials.length,
-    launches: facts.estimate.launches,
-    kept,
+    launches: Math.max(0, facts.estimate.launches - done),
+    kept: kept.length,
   });
   if (interrupted > 0)
     view.emit({
@@ -227,7 +228,7 @@ async function runPrepared(
         join(folder, 'logs'),
         store.launches(stored.id).length,
       ),
-      budget: createBudget(study.budget, clock),
+      budget: createBudget(study.budget, clock, launchDurations(store.launches(stored.id))),
       emit: view.emit,
       environmentProblem,
       ...(guard === undefined || expect === undefined

@@ -24,6 +24,7 @@ interface LaunchRow {
   exit_signal: string | null;
   log_tail: string;
   crashed_at_concurrency: number | null;
+  ended_at_ms: number | null;
 }
 
 export function insertLaunch(db: Database, launch: LaunchStart): number {
@@ -69,7 +70,7 @@ export function recordEnd(db: Database, launchId: number, end: LaunchEnd): void 
     .prepare(
       `UPDATE launches SET state = :state, cause = :cause, message = :message,
          exit_code = :exitCode, exit_signal = :exitSignal, log_tail = :logTail,
-         crashed_at_concurrency = :crashedAt
+         crashed_at_concurrency = :crashedAt, ended_at_ms = :endedAtMs
        WHERE id = :launchId AND state = 'running'`,
     )
     .run({
@@ -81,6 +82,7 @@ export function recordEnd(db: Database, launchId: number, end: LaunchEnd): void 
       exitSignal: end.exitSignal,
       logTail: JSON.stringify(end.logTail),
       crashedAt: end.crashedAtConcurrency ?? null,
+      endedAtMs: end.endedAtMs === undefined ? null : Math.round(end.endedAtMs),
     });
   if (changes !== 1) throw new Error(`launch ${launchId} has ended before`);
 }
@@ -125,5 +127,6 @@ export function readLaunches(db: Database, studyId: number): StoredLaunch[] {
     exitSignal: row.exit_signal,
     logTail: JSON.parse(row.log_tail) as string[],
     crashedAtConcurrency: row.crashed_at_concurrency,
+    endedAtMs: row.ended_at_ms,
   }));
 }

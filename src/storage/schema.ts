@@ -126,4 +126,7 @@ export const migrations: readonly string[] = [
     PRIMARY KEY (measurement_id, taken_at_ms, gpu_index)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  ALTER TABLE launches ADD COLUMN ended_at_ms INTEGER;
+  `,
 ];

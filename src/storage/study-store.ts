@@ -67,10 +67,14 @@ export interface LaunchEnd {
   readonly logTail: readonly string[];
   /** Concurrency under load when the server ended by itself; a crash there bars the trial there. */
   readonly crashedAtConcurrency?: number | null;
+  /** Wall-clock ms when the server was gone. */
+  readonly endedAtMs?: number;
 }
 
 /** A launch as stored. `imported`: measured elsewhere, `source` says where it was read from. */
-export interface StoredLaunch extends Omit<LaunchEnd, 'state'>, Omit<LaunchReady, 'readySeconds'> {
+export interface StoredLaunch
+  extends Omit<LaunchEnd, 'state' | 'endedAtMs'>,
+    Omit<LaunchReady, 'readySeconds'> {
   readonly id: number;
   readonly trialId: number;
   readonly kind: 'started' | 'imported';
@@ -85,6 +89,8 @@ export interface StoredLaunch extends Omit<LaunchEnd, 'state'>, Omit<LaunchReady
   readonly readySeconds: number | null;
   /** `running`: it has not ended, or its end was never recorded (the tuner was killed). */
   readonly state: LaunchEnd['state'] | 'running';
+  /** Null while it runs, when its end was never recorded, and for imported ones. */
+  readonly endedAtMs: number | null;
 }
 
 export interface NewMeasurement {

@@ -22,14 +22,22 @@ const MOST_RESERVED_FRACTION = 0.5;
  * `until` and `hours` end when the next launch and the reserved ones would not end in time, judged
  * by the mean of the launches so far; `launches` counts those of this call. No more than half of
  * the whole is reserved. Without any of them every launch is allowed.
+ *
+ * @param earlierSeconds what the launches of earlier calls took: a sweep that goes on knows from
+ *   the start how long one takes.
  */
-export function createBudget(config: BudgetConfig, clock: Clock): Budget {
+export function createBudget(
+  config: BudgetConfig,
+  clock: Clock,
+  earlierSeconds: readonly number[] = [],
+): Budget {
   const startMs = clock.nowMs();
   const deadlineMs = deadlineOf(config, clock);
   const taken: number[] = [];
+  const expected = () => mean([...earlierSeconds, ...taken]);
   const launchesLeft = (): number => {
     const byCount = config.launches === undefined ? Infinity : config.launches - taken.length;
-    const seconds = mean(taken);
+    const seconds = expected();
     if (deadlineMs === undefined || seconds === undefined || seconds <= 0) {
       return deadlineMs !== undefined && clock.nowMs() >= deadlineMs ? 0 : byCount;
     }
@@ -37,7 +45,7 @@ export function createBudget(config: BudgetConfig, clock: Clock): Budget {
   };
   /** Launches of the whole budget, those taken included. */
   const whole = (): number => {
-    const seconds = mean(taken);
+    const seconds = expected();
     const byTime =
       deadlineMs === undefined || seconds === undefined || seconds <= 0
         ? Infinity

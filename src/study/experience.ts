@@ -1,6 +1,12 @@
+import _ from 'lodash';
 import { mean } from '../metrics/statistics.ts';
 import type { ScoreKind } from '../ranking/score.ts';
-import type { StoredStudy, StudyStore } from '../storage/study-store.ts';
+import type {
+  StoredLaunch,
+  StoredMeasurement,
+  StoredStudy,
+  StudyStore,
+} from '../storage/study-store.ts';
 import type { Experience } from './estimate.ts';
 import { launchedTrials } from './launched-trials.ts';
 
@@ -23,6 +29,28 @@ export function experienceOf(store: StudyStore, name: string): Experience {
       [...durations].map(([concurrency, seconds]) => [concurrency, (mean(seconds) ?? 0) * 1.5]),
     ),
   };
+}
+
+/** Wall-clock seconds of each launch of a study that ran to its end, start to stop. */
+export function launchDurations(launches: readonly StoredLaunch[]): readonly number[] {
+  return launches.flatMap(({ state, startedAtMs, endedAtMs }) =>
+    state === 'completed' && endedAtMs !== null && endedAtMs > startedAtMs
+      ? (endedAtMs - startedAtMs) / 1000
+      : [],
+  );
+}
+
+/**
+ * Launches that are measured completely: rounds of a trial with every concurrency and repeat.
+ *
+ * @param measurementsPerLaunch concurrencies of the profile times repeats.
+ */
+export function launchesDone(
+  measurements: readonly Pick<StoredMeasurement, 'trialId' | 'round'>[],
+  measurementsPerLaunch: number,
+): number {
+  const counts = _.countBy(measurements, ({ trialId, round }) => `${trialId}/${round}`);
+  return Object.values(counts).filter((count) => count >= measurementsPerLaunch).length;
 }
 
 /** Launches of the baseline that tell how launches differ; fewer say too little. */

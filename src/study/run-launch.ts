@@ -124,7 +124,7 @@ export async function runLaunch(
   }
   const proof = await server?.stop();
   try {
-    endLaunch(store, launchId, server, outcome, signal.aborted ? 'interrupted' : problem);
+    endLaunch(deps, launchId, server, outcome, signal.aborted ? 'interrupted' : problem);
   } catch (error) {
     // A store that is full fails here again; what failed first says more.
     problem ??= error;
@@ -196,7 +196,7 @@ async function factsOf(probe: ServerProbe, signal: AbortSignal): Promise<ServerF
 }
 
 function endLaunch(
-  store: StudyStore,
+  { store, clock }: LaunchDeps,
   launchId: number,
   server: RunningServer | undefined,
   outcome: LaunchOutcome | undefined,
@@ -208,6 +208,7 @@ function endLaunch(
     exitCode: exit?.code ?? null,
     exitSignal: exit?.signal ?? null,
     logTail: outcome?.state === 'measured' ? [] : (server?.logTail(LOG_TAIL_LINES) ?? []),
+    endedAtMs: clock.wallMs(),
   });
 }
 
