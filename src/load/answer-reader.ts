@@ -25,8 +25,8 @@ export interface AnswerFacts {
 
 /** Understands the events of one answer. One reader per request. */
 export interface AnswerReader {
-  /** Takes one event's data, which nobody changes afterwards, and its arrival in ms. */
-  event(data: Buffer, atMs: number): void;
+  /** Takes one event's data, `from`..`to` of `bytes` during the call only, and its arrival in ms. */
+  event(bytes: Buffer, from: number, to: number, atMs: number): void;
   /** Output tokens so far. */
   tokensSoFar(): number;
   /** What is known so far; `ended` says whether the stream came to its regular end. */

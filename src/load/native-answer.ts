@@ -1,5 +1,6 @@
 import type { RequestError } from '../metrics/request-record.ts';
 import type { AnswerFacts, AnswerReader } from './answer-reader.ts';
+import { completionTokens } from './json-scan.ts';
 import {
   errorEvent,
   incompleteAnswer,
@@ -8,13 +9,6 @@ import {
   numberOf,
   parseJson,
 } from './stream-error.ts';
-
-/**
- * In JSON text a quote inside a string is escaped, so this occurs only as a key: generated text
- * cannot forge it.
- */
-const TOKENS_KEY = Buffer.from('"completion_tokens"');
-const [COLON, SPACE, ZERO, NINE] = [58, 32, 48, 57];
 
 /**
  * Reads SGLang's native `/generate` stream. The text of an event is cumulative (or a delta with
@@ -28,18 +22,20 @@ export class NativeAnswerReader implements AnswerReader {
   readonly #chunkTokens: number[] = [];
   /** Events with output but without a count (another server's dialect). */
   #uncounted = false;
-  #last: Buffer | undefined;
+  /** The last event: the first `#lastLength` bytes, in room that is used again and again. */
+  #last = Buffer.alloc(0);
+  #lastLength = 0;
   #error: RequestError | undefined;
 
-  event(data: Buffer, atMs: number): void {
-    if (isDone(data)) return;
-    const error = errorEvent(data);
+  event(bytes: Buffer, from: number, to: number, atMs: number): void {
+    if (isDone(bytes, from, to)) return;
+    const error = errorEvent(bytes, from, to);
     if (error !== undefined) {
       this.#error ??= error;
       return;
     }
-    this.#last = data;
-    const tokens = completionTokens(data);
+    this.#keepLast(bytes, from, to);
+    const tokens = completionTokens(bytes, from, to);
     if (tokens === undefined) {
       this.#uncounted = true;
       this.#chunkAtMs.push(atMs);
@@ -49,12 +45,20 @@ export class NativeAnswerReader implements AnswerReader {
     }
   }
 
+  #keepLast(bytes: Buffer, from: number, to: number): void {
+    this.#lastLength = to - from;
+    if (this.#lastLength > this.#last.length) {
+      this.#last = Buffer.allocUnsafe(Math.max(1024, 2 * this.#lastLength));
+    }
+    bytes.copy(this.#last, 0, from, to);
+  }
+
   tokensSoFar(): number {
     return this.#chunkTokens.at(-1) ?? this.#chunkAtMs.length;
   }
 
   facts(ended: boolean): AnswerFacts {
-    const meta = metaInfo(this.#last);
+    const meta = metaInfo(this.#last.toString('utf8', 0, this.#lastLength));
     const finish = finishOf(meta['finish_reason']);
     const counted = numberOf(meta['completion_tokens']) ?? this.#chunkTokens.at(-1);
     const outputTokens = counted ?? this.#chunkAtMs.length;
@@ -82,23 +86,8 @@ export class NativeAnswerReader implements AnswerReader {
   }
 }
 
-/** The number after the last `"completion_tokens":` of an event; undefined when there is none. */
-function completionTokens(data: Buffer): number | undefined {
-  const key = data.lastIndexOf(TOKENS_KEY);
-  if (key === -1) return undefined;
-  let at = key + TOKENS_KEY.length;
-  while (data[at] === COLON || data[at] === SPACE) at += 1;
-  let value: number | undefined;
-  for (let digit = data[at]; digit !== undefined; digit = data[at]) {
-    if (digit < ZERO || digit > NINE) break;
-    value = (value ?? 0) * 10 + digit - ZERO;
-    at += 1;
-  }
-  return value;
-}
-
-function metaInfo(last: Buffer | undefined): Record<string, unknown> {
-  const event = last === undefined ? undefined : parseJson(last.toString());
+function metaInfo(last: string): Record<string, unknown> {
+  const event = parseJson(last);
   const meta = isObject(event) ? event['meta_info'] : undefined;
   return isObject(meta) ? meta : {};
 }

@@ -1,5 +1,6 @@
 import type { RequestError } from '../metrics/request-record.ts';
 import type { AnswerFacts, AnswerReader } from './answer-reader.ts';
+import { completionTokens, holds } from './json-scan.ts';
 import {
   errorEvent,
   incompleteAnswer,
@@ -8,6 +9,9 @@ import {
   numberOf,
   parseJson,
 } from './stream-error.ts';
+
+const CLOSING_BRACE = 125;
+const NO_FINISH = Buffer.from('"finish_reason":null');
 
 interface Usage {
   readonly completionTokens: number;
@@ -29,28 +33,48 @@ export class OpenAiAnswerReader implements AnswerReader {
   /** An output chunk came without usage: the counts per chunk are not complete. */
   #uncounted = false;
   #usage: Usage | undefined;
+  /** Latest count of the server, which a quick event brings without the rest of its usage. */
+  #tokens: number | undefined;
   #finishReason: string | undefined;
   #error: RequestError | undefined;
   #firstContentAtMs: number | undefined;
 
-  event(data: Buffer, atMs: number): void {
-    if (isDone(data)) return;
-    const error = errorEvent(data);
-    const event = error === undefined ? parseJson(data.toString()) : undefined;
+  event(bytes: Buffer, from: number, to: number, atMs: number): void {
+    if (isDone(bytes, from, to)) return;
+    const error = errorEvent(bytes, from, to);
+    if (error === undefined && this.#quick(bytes, from, to, atMs)) return;
+    const text = error === undefined ? bytes.toString('utf8', from, to) : '';
+    const event = parseJson(text);
     if (!isObject(event)) {
-      this.#error ??= error ?? { kind: 'error-event', message: `no JSON: ${excerpt(data)}` };
+      this.#error ??= error ?? { kind: 'error-event', message: `no JSON: ${text.slice(0, 80)}` };
       return;
     }
     const choices: unknown = event['choices'];
     const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
     const usage = usageOf(event['usage']);
     this.#usage = usage ?? this.#usage;
+    this.#tokens = usage?.completionTokens ?? this.#tokens;
     if (isObject(choice) && typeof choice['finish_reason'] === 'string') {
       this.#finishReason = choice['finish_reason'];
     }
     const output = isObject(choice) ? outputOf(choice) : undefined;
     if (output === 'content') this.#firstContentAtMs ??= atMs;
     this.#count(output !== undefined, usage?.completionTokens, atMs);
+  }
+
+  /**
+   * Takes an event from the middle of an answer without parsing it: content was seen before, there
+   * is no finish reason yet, and the count grew, so it can only add a chunk. False for any other.
+   */
+  #quick(bytes: Buffer, from: number, to: number, atMs: number): boolean {
+    if (this.#firstContentAtMs === undefined || this.#uncounted) return false;
+    if (bytes[to - 1] !== CLOSING_BRACE || !holds(bytes, from, to, NO_FINISH)) return false;
+    const tokens = completionTokens(bytes, from, to);
+    if (tokens === undefined || tokens <= (this.#chunkTokens.at(-1) ?? 0)) return false;
+    this.#chunkAtMs.push(atMs);
+    this.#chunkTokens.push(tokens);
+    this.#tokens = tokens;
+    return true;
   }
 
   /** Adds a chunk when the event brought output. */
@@ -69,7 +93,7 @@ export class OpenAiAnswerReader implements AnswerReader {
 
   facts(ended: boolean): AnswerFacts {
     const firstContentAtMs = this.#firstContentAtMs;
-    const outputTokens = this.#usage?.completionTokens ?? this.#chunkAtMs.length;
+    const outputTokens = this.#tokens ?? this.#chunkAtMs.length;
     const finishReason = this.#finishReason;
     const cachedTokens = this.#usage?.cachedTokens;
     const error = this.#error ?? incompleteAnswer({ ended, finishReason, outputTokens });
@@ -112,8 +136,4 @@ function usageOf(value: unknown): Usage | undefined {
     promptTokens: numberOf(value['prompt_tokens']) ?? 0,
     cachedTokens: isObject(details) ? numberOf(details['cached_tokens']) : undefined,
   };
-}
-
-function excerpt(data: Buffer): string {
-  return data.toString('utf8', 0, 80);
 }

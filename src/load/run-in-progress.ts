@@ -92,11 +92,14 @@ export class RunInProgress implements RunState {
 
   /** Waits until this moment of the run, or its end. */
   async waitUntil(atMs: number): Promise<void> {
-    const waitMs = (atMs - this.nowMs()) / this.plan.timeScale;
-    if (waitMs <= 0 || !this.isRunning) return;
-    await this.#deps.clock.sleep(waitMs, this.#ended.signal).catch((error: unknown) => {
-      if (this.isRunning) throw error;
-    });
+    // Node's timers count whole ms and may fire one too early.
+    for (;;) {
+      const waitMs = (atMs - this.nowMs()) / this.plan.timeScale;
+      if (waitMs <= 0 || !this.isRunning) return;
+      await this.#deps.clock.sleep(waitMs, this.#ended.signal).catch((error: unknown) => {
+        if (this.isRunning) throw error;
+      });
+    }
   }
 
   lastByteAtMs(): number {

@@ -6,9 +6,6 @@ import { openLoop } from './open-loop.ts';
 import { type LoadRunDeps, RunInProgress } from './run-in-progress.ts';
 import { serverAddress } from './server-url.ts';
 
-/** Wall time that undici waits beyond our own limits, which name the limit that fired. */
-const BACKSTOP_MS = 10_000;
-
 /**
  * Runs a load plan. All sockets are open before the clock starts (an open loop adds some when it
  * must). Whatever ends it, the run returns in time with what was measured, and nothing of it is
@@ -18,18 +15,16 @@ const BACKSTOP_MS = 10_000;
  */
 export async function runLoad(plan: LoadPlan, deps: LoadRunDeps): Promise<LoadRun> {
   const { origin } = serverAddress(plan.baseUrl);
-  const backstopMs = plan.requestTimeoutMs / plan.timeScale + BACKSTOP_MS;
-  const timeouts = { headersMs: backstopMs, bodyMs: backstopMs };
   const bodies = new BodyQueue(plan);
-  const connections = await openConnections(origin, plan.concurrency, timeouts);
+  const connections = await openConnections(origin, plan.concurrency);
   try {
     const { arrivals } = plan;
     return await new RunInProgress(plan, bodies, deps).run((run) =>
       arrivals?.kind === 'open'
-        ? openLoop(run, arrivals, connections, () => new Connection(origin, timeouts))
+        ? openLoop(run, arrivals, connections, () => new Connection(origin))
         : closedLoop(run, connections),
     );
   } finally {
-    await Promise.all(connections.map((connection) => connection.destroy()));
+    for (const connection of connections) connection.abort();
   }
 }

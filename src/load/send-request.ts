@@ -1,7 +1,7 @@
-import type { Dispatcher } from 'undici';
 import type { RequestError, RequestOutcome } from '../metrics/request-record.ts';
 import type { AnswerFacts, AnswerReader } from './answer-reader.ts';
-import type { Connection } from './connection.ts';
+import type { Connection, ExchangeHandler } from './connection.ts';
+import type { ResponseHead } from './http-response.ts';
 import { SseScanner } from './sse-scanner.ts';
 import { errorMessage, parseJson } from './stream-error.ts';
 
@@ -43,15 +43,13 @@ export interface InFlight {
 /** Sends a request on the connection. Never rejects: failures are answers with an `error`. */
 export function sendRequest(connection: Connection, request: OutgoingRequest): InFlight {
   const exchange = new Exchange(connection, request);
-  connection.dispatch(
-    { path: request.path, method: 'POST', headers: request.headers, body: request.body },
-    exchange,
-  );
+  const { path, headers, body } = request;
+  connection.send({ method: 'POST', path, headers, body }, exchange);
   return exchange;
 }
 
-/** One request and what came back so far; the handler that undici calls. */
-class Exchange implements Dispatcher.DispatchHandler, InFlight {
+/** One request and what came back so far. */
+class Exchange implements ExchangeHandler, InFlight {
   readonly sentAtMs: number;
   readonly answer: Promise<Answer>;
   readonly #connection: Connection;
@@ -60,18 +58,18 @@ class Exchange implements Dispatcher.DispatchHandler, InFlight {
   readonly #body: Buffer[] = [];
   #bodyBytes = 0;
   #resolve!: (answer: Answer) => void;
-  #controller: Dispatcher.DispatchController | undefined;
-  #cancelled = false;
+  #sent = false;
   #reused = false;
   #status = 0;
   #contentType = '';
+  #streams = false;
   #chunkAtMs = 0;
 
   constructor(connection: Connection, request: OutgoingRequest) {
     this.#connection = connection;
     this.#request = request;
-    this.#scanner = new SseScanner((data) => {
-      request.reader.event(data, this.#chunkAtMs);
+    this.#scanner = new SseScanner((bytes, from, to) => {
+      request.reader.event(bytes, from, to, this.#chunkAtMs);
     });
     this.answer = new Promise((resolve) => {
       this.#resolve = resolve;
@@ -84,41 +82,36 @@ class Exchange implements Dispatcher.DispatchHandler, InFlight {
   }
 
   cancel(outcome: 'failed' | 'aborted', error: RequestError): void {
-    this.#cancelled = true;
+    this.#connection.abort();
     this.#finish(outcome, this.#request.reader.facts(false), error);
-    this.#controller?.abort(new Error(error.message));
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    this.#reused = this.#connection.countRequest();
-    if (this.#cancelled) controller.abort(new Error('cancelled before it was sent'));
+  onSent(reused: boolean): void {
+    this.#sent = true;
+    this.#reused = reused;
   }
 
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: Readonly<Record<string, string | string[] | undefined>>,
-  ): void {
+  onHead({ status, contentType }: ResponseHead): void {
     this.#request.onActivity(this.#request.nowMs());
     this.#status = status;
-    this.#contentType = String(headers['content-type'] ?? '');
+    this.#contentType = contentType;
+    this.#streams = status === 200 && contentType.includes('text/event-stream');
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onBody(bytes: Buffer, from: number, to: number): void {
     this.#chunkAtMs = this.#request.nowMs();
     this.#request.onActivity(this.#chunkAtMs);
-    if (this.#isStream()) {
-      this.#scanner.push(chunk);
+    if (this.#streams) {
+      this.#scanner.push(bytes, from, to);
     } else if (this.#bodyBytes < MAX_BODY_BYTES) {
-      this.#body.push(chunk);
-      this.#bodyBytes += chunk.length;
+      this.#body.push(Buffer.from(bytes.subarray(from, to)));
+      this.#bodyBytes += to - from;
     }
   }
 
-  onResponseEnd(): void {
+  onEnd(): void {
     this.#chunkAtMs = this.#request.nowMs();
-    if (!this.#isStream()) {
+    if (!this.#streams) {
       this.#finish('failed', this.#request.reader.facts(false), this.#refusal());
       return;
     }
@@ -127,14 +120,9 @@ class Exchange implements Dispatcher.DispatchHandler, InFlight {
     this.#finish(facts.error === undefined ? 'completed' : 'failed', facts, facts.error);
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+  onError(error: Error): void {
     const facts = this.#request.reader.facts(false);
-    const started = this.#controller !== undefined;
-    this.#finish('failed', facts, transportError(error, started), isStaleSocket(error));
-  }
-
-  #isStream(): boolean {
-    return this.#status === 200 && this.#contentType.includes('text/event-stream');
+    this.#finish('failed', facts, transportError(error, this.#sent), isStaleSocket(error));
   }
 
   #refusal(): RequestError {
@@ -151,7 +139,6 @@ class Exchange implements Dispatcher.DispatchHandler, InFlight {
     };
   }
 
-  /** The first end counts: a cancelled exchange still hears from undici afterwards. */
   #finish(
     outcome: RequestOutcome,
     facts: AnswerFacts,
@@ -169,19 +156,17 @@ class Exchange implements Dispatcher.DispatchHandler, InFlight {
   }
 }
 
-const RESET_CODES = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
-const TIMEOUT_CODES = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
+const RESET_CODES = new Set(['ECONNRESET', 'EPIPE']);
 
 function isStaleSocket(error: Error): boolean {
   return RESET_CODES.has(codeOf(error));
 }
 
-/** Who is to blame: without a started request it is the connection, on our side. */
-function transportError(error: Error, started: boolean): RequestError {
+/** Who is to blame: before the request was sent it is the connection, on our side. */
+function transportError(error: Error, sent: boolean): RequestError {
   const code = codeOf(error);
   const message = `${error.message}${code === '' ? '' : ` (${code})`}`;
-  if (!started) return { kind: 'connect', message };
-  return { kind: TIMEOUT_CODES.has(code) ? 'timeout' : 'reset', message };
+  return { kind: sent ? 'reset' : 'connect', message };
 }
 
 function codeOf(error: Error): string {

@@ -7,8 +7,8 @@ const [QUOTE, LETTER_E, LETTER_O] = [34, 101, 111];
 const ERROR_KEY = Buffer.from('"error"');
 
 /** True for the event that ends SGLang's and OpenAI's streams. */
-export function isDone(data: Buffer): boolean {
-  return data.length === DONE.length && data.equals(DONE);
+export function isDone(bytes: Buffer, from: number, to: number): boolean {
+  return to - from === DONE.length && DONE.compare(bytes, from, to) === 0;
 }
 
 /**
@@ -16,12 +16,15 @@ export function isDone(data: Buffer): boolean {
  * undefined for an ordinary event. SGLang's own benchmark counts such a request as a success with
  * the full output length (sglang.md 7.2).
  */
-export function errorEvent(data: Buffer): RequestError | undefined {
+export function errorEvent(bytes: Buffer, from: number, to: number): RequestError | undefined {
   // Events begin `{"id"`, `{"text"`: only those that may begin with `"error"` or `"object"` are searched.
-  if (data[1] === QUOTE && data[2] !== LETTER_E && data[2] !== LETTER_O) return undefined;
+  const letter = bytes[from + 2];
+  if (bytes[from + 1] === QUOTE && letter !== LETTER_E && letter !== LETTER_O) return undefined;
   // In JSON text a quote inside a string is escaped, so generated text never matches this.
-  if (!data.subarray(0, ERROR_HEAD_BYTES).includes(ERROR_KEY)) return undefined;
-  return errorOf(parseJson(data.toString()));
+  const head = bytes.subarray(from, Math.min(to, from + ERROR_HEAD_BYTES));
+  return head.includes(ERROR_KEY)
+    ? errorOf(parseJson(bytes.toString('utf8', from, to)))
+    : undefined;
 }
 
 function errorOf(event: unknown): RequestError | undefined {

@@ -363,6 +363,8 @@ describe('limits end the run in time and keep what was measured', () => {
     });
     const { records, end } = await run(plan(server.baseUrl, { requests: 100 }), interrupt.signal);
     expect(end).toBe('interrupted');
-    expect(outcomes(records).filter((outcome) => outcome === 'completed')).toHaveLength(4);
+    // Two in flight: when the fifth arrives, three have ended for certain.
+    const completed = outcomes(records).filter((outcome) => outcome === 'completed');
+    expect(completed.length).toBeGreaterThanOrEqual(3);
   });
 });

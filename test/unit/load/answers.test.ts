@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { answerReaders } from '../../../src/load/answer-reader.ts';
 import type { Api } from '../../../src/load/load-run.ts';
@@ -8,9 +8,9 @@ import { SseScanner } from '../../../src/load/sse-scanner.ts';
 function read(api: Api, bytes: Buffer) {
   const reader = answerReaders[api]();
   let atMs = 0;
-  const scanner = new SseScanner((data) => {
+  const scanner = new SseScanner((bytes, from, to) => {
     atMs += 1;
-    reader.event(data, atMs);
+    reader.event(bytes, from, to, atMs);
   });
   scanner.push(bytes);
   scanner.end();
@@ -89,6 +89,18 @@ describe('recorded streams', () => {
       finishReason: 'tool_calls',
     });
   });
+});
+
+const folder = new URL('../../fixtures/sse/', import.meta.url);
+const openAiRecordings = readdirSync(folder).filter((name) => !name.includes('generate'));
+
+test.each(openAiRecordings)('%s says the same when every event of it is parsed', (name) => {
+  const bytes = recording(name);
+  // A blank more is the same JSON, but nothing that is read without parsing.
+  const spaced = bytes
+    .toString('latin1')
+    .replaceAll('"finish_reason":null', '"finish_reason": null');
+  expect(read('openai-chat', bytes)).toEqual(read('openai-chat', Buffer.from(spaced, 'latin1')));
 });
 
 describe('native dialects', () => {

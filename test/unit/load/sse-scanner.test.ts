@@ -14,15 +14,17 @@ const recordings = readdirSync(folder).map((name) => ({
 /** Data of every event of a stream that arrives in these pieces. */
 function scan(pieces: readonly Buffer[]): string[] {
   const events: string[] = [];
-  const scanner = new SseScanner((data) => events.push(data.toString()));
+  const scanner = new SseScanner((bytes, from, to) =>
+    events.push(bytes.toString('utf8', from, to)),
+  );
   for (const piece of pieces) scanner.push(piece);
   scanner.end();
   return events;
 }
 
 function read(reader: AnswerReader, pieces: readonly Buffer[]) {
-  const scanner = new SseScanner((data) => {
-    reader.event(data, 5);
+  const scanner = new SseScanner((bytes, from, to) => {
+    reader.event(bytes, from, to, 5);
   });
   for (const piece of pieces) scanner.push(piece);
   scanner.end();
