@@ -111,9 +111,9 @@ export function missing(study: SystemdStudy): readonly string[] {
 
 /** What is not as before of production; empty when all is. */
 export function changed(study: SystemdStudy, before: string): string {
-  // What the restore timer writes about its work, and the lock of a tuner that was killed before it
-  // armed the timer: neither changes anything.
-  const now = study.production().replaceAll(/^.*\/(?:restored|lock\.json)\n/gm, '');
+  // Files alone change nothing: what the timer writes about its work, and what a tuner wrote that
+  // was killed before it armed the timer.
+  const now = study.production().replaceAll(/^\/run\/nightsweep\/.*\n/gm, '');
   if (now === before) return '';
   const old = new Set(before.split('\n'));
   return now

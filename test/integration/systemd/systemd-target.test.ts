@@ -3,8 +3,37 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { restoreProduction } from '../../../src/server/systemd-restore.ts';
+import { emitDropIn } from '../../../src/service-file/drop-in.ts';
+import { assignedLaunch } from '../../../src/service-file/emit-unit.ts';
+import { readService } from '../../../src/service-file/read-service.ts';
 import { describeContainer } from '../../container/describe-container.ts';
+import { sglangHelp } from '../../helpers/sglang-help.ts';
 import { bootProduction, type ProductionBox, type Taken, UNIT } from './production-box.ts';
+
+const hostileWord = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.constantFrom(
+    '$HOME',
+    '${A}',
+    '%n',
+    '%%',
+    ';',
+    '\\',
+    '"',
+    "'",
+    'ExecStartPre=/bin/touch /pwned',
+    '$(touch /pwned)',
+    '\\x41',
+    'a\tb',
+    ' ',
+    '#',
+    '@x',
+    '-x',
+    'ü\u2028',
+  ),
+);
+/** What a unit file can hold of it. */
+const value = hostileWord.filter((text) => !/[\n\r\0\ud800-\udfff]/.test(text));
 
 describeContainer('a systemd unit as target', () => {
   let machine: ProductionBox;
@@ -105,29 +134,6 @@ describeContainer('a systemd unit as target', () => {
   });
 
   test('hostile words and values arrive as they are and add no directive', async () => {
-    const word = fc.oneof(
-      fc.string({ unit: 'binary' }),
-      fc.constantFrom(
-        '$HOME',
-        '${A}',
-        '%n',
-        '%%',
-        ';',
-        '\\',
-        '"',
-        "'",
-        'ExecStartPre=/bin/touch /pwned',
-        '$(touch /pwned)',
-        '\\x41',
-        'a\tb',
-        ' ',
-        '#',
-        '@x',
-        '-x',
-        'ü\u2028',
-      ),
-    );
-    const value = word.filter((text) => !/[\n\r\0\ud800-\udfff]/.test(text));
     await fc.assert(
       fc.asyncProperty(
         fc.array(value, { minLength: 1, maxLength: 6 }),
@@ -147,6 +153,37 @@ describeContainer('a systemd unit as target', () => {
       { numRuns: 15 },
     );
     expect(machine.box.inside('ls', '/')).not.toContain('pwned');
+  }, 120_000);
+
+  test('hostile values of a recommendation arrive as they are and add no directive', async () => {
+    const { box, port, access } = machine;
+    box.inside('cp', '/opt/serve.py', '/opt/launch_server.py');
+    const unit = `[Service]\nExecStart=/usr/bin/python3 /opt/launch_server.py --port ${port}\n`;
+    const options = { unitName: access.unit };
+    const service = readService(
+      [{ path: `/etc/systemd/system/${access.unit}`, text: unit }],
+      options,
+    );
+    const help = sglangHelp('0.5.23');
+    await fc.assert(
+      fc.asyncProperty(value, value, async (name, variable) => {
+        fc.pre(name !== '' && !name.startsWith('-'));
+        const assignment = { 'served-model-name': name, 'env.HOSTILE': variable };
+        const { argv, environment } = assignedLaunch(service, assignment, help, options);
+        const dropIn = emitDropIn(service, assignment, help, options);
+        const server = await taken.target.startFrom(
+          { dropIn, environment: '' },
+          machine.request({ argv, environment: { ...machine.environment, ...environment } }),
+        );
+        await expect.poll(machine.answer, { timeout: 10_000 }).toMatchObject({ pid: server.pid });
+        const answer = await machine.ask();
+        expect(answer.argv).toEqual(['--port', String(port), '--served-model-name', name]);
+        expect(answer.env['HOSTILE']).toBe(variable);
+        await server.stop();
+      }),
+      { numRuns: 10 },
+    );
+    expect(box.inside('ls', '/')).not.toContain('pwned');
   }, 120_000);
 
   test('a line break, which no unit file can hold, is refused before anything is touched', async () => {
