@@ -4,13 +4,20 @@ import { systemClock } from '../../../src/clock.ts';
 import { openSshHost } from '../../../src/host/ssh-host.ts';
 import { openSystemd, type SystemdAccess } from '../../../src/server/systemd-access.ts';
 import { holdUnit } from '../../../src/server/systemd-hold.ts';
+import {
+  installCommands,
+  permanentFolder,
+  takeBack,
+  takeBackCommands,
+} from '../../../src/server/systemd-install.ts';
 import { describeProduction, writeJournal } from '../../../src/server/systemd-journal.ts';
 import { armLease } from '../../../src/server/systemd-lease.ts';
-import { takeLock, thisTuner } from '../../../src/server/systemd-lock.ts';
+import { lockOwner, takeLock, thisTuner } from '../../../src/server/systemd-lock.ts';
 import { preflightSystemd } from '../../../src/server/systemd-preflight.ts';
 import { restoreProduction } from '../../../src/server/systemd-restore.ts';
 import { neededCommands } from '../../../src/server/systemd-rights.ts';
 import { SystemdTarget } from '../../../src/server/systemd-target.ts';
+import { showUnit } from '../../../src/server/systemd-unit-state.ts';
 import { describeContainer } from '../../container/describe-container.ts';
 import {
   bootProduction,
@@ -50,8 +57,13 @@ describeContainer('preflight of a systemd target', () => {
     return openSystemd({ host, unit: UNIT });
   }
 
-  function sudoers(box: ProductionBox, access: SystemdAccess, without: string): void {
-    const rules = neededCommands(access, 900)
+  function sudoers(
+    box: ProductionBox,
+    access: SystemdAccess,
+    without: string,
+    more: readonly (readonly string[])[] = [],
+  ): void {
+    const rules = neededCommands(access, 900, more)
       .map(({ argv: [program, ...args] }) =>
         [box.box.inside('sh', '-c', `command -v ${program ?? ''}`).trim(), ...args].join(' '),
       )
@@ -144,6 +156,73 @@ describeContainer('preflight of a systemd target', () => {
     await lease.release();
     expect(await restoreProduction(access, { clock: systemClock })).toMatchObject({ problems: [] });
     await expect.poll(box.answer).toMatchObject({ env: box.environment });
+  });
+
+  /** Holds the unit, makes a trial permanent, and takes it back; the process runs on meanwhile. */
+  async function installs(
+    box: ProductionBox,
+    access: SystemdAccess,
+    production: readonly string[],
+  ): Promise<void> {
+    const dropIn = { path: `${await permanentFolder(access)}/zz-nightsweep.conf`, mode: 0o644 };
+    const held = await holdUnit(access, {
+      study: 'install',
+      production: { environment: box.environment },
+      leaseSeconds: 900,
+      clock: systemClock,
+    });
+    const argv = [...production, '--kept'];
+    const text = `[Service]\nExecStart=\nExecStart=${argv.join(' ')}\n`;
+    const server = await held.target.startFrom(
+      { dropIn: text, environment: '' },
+      box.request({ argv }),
+    );
+    await server.detach();
+    await held.keep(dropIn);
+    await expect.poll(box.answer).toMatchObject({ pid: server.pid, argv: argv.slice(2) });
+    const { dropInPaths, mainPid } = await showUnit(access);
+    expect({ dropInPaths, mainPid }).toEqual({ dropInPaths: [dropIn.path], mainPid: server.pid });
+    expect(await lockOwner(access)).toBeUndefined();
+    const taken = await takeBack(access, dropIn.path);
+    expect((await showUnit(access)).dropInPaths).toEqual([]);
+    await taken.undo();
+    expect((await showUnit(access)).dropInPaths).toEqual([dropIn.path]);
+  }
+
+  test('with exactly the named commands allowed, a user installs a drop-in and takes it back', async () => {
+    const box = await boot();
+    const access = await asAlice(box);
+    const path = `${await permanentFolder(access)}/zz-nightsweep.conf`;
+    const more = [...installCommands({ path, mode: 0o644 }), ...takeBackCommands(path)];
+    sudoers(box, access, '');
+    const check = async () =>
+      preflightSystemd(access, { leaseSeconds: 900, moreCommands: more }).then((checks) =>
+        checks.filter(({ state }) => state === 'failed'),
+      );
+    expect(await check()).toMatchObject([
+      { name: 'rights', found: expect.stringContaining(path) as string },
+    ]);
+    sudoers(box, access, '', more);
+    expect(await check()).toEqual([]);
+    await installs(box, access, box.argv);
+  });
+
+  test('a drop-in of a user unit is kept where it outlives a reboot', async () => {
+    const box = await boot();
+    box.box.put(
+      '/home/alice/.config/systemd/user/mine.service',
+      `[Service]\nEnvironment=A=1\nExecStart=/usr/bin/python3 /opt/serve.py --port ${box.port}\n`,
+    );
+    box.box.inside('chown', '-R', 'alice:alice', '/home/alice/.config');
+    box.box.inside('systemctl', 'stop', UNIT);
+    box.box.inside('loginctl', 'enable-linger', 'alice');
+    const alice = await asAlice(box);
+    const access = await openSystemd({ host: alice.host, unit: 'mine', user: true });
+    await expect.poll(async () => failures(access)).toEqual([]);
+    await installs(box, access, box.argv.slice(0, 4));
+    expect(box.box.inside('ls', '/home/alice/.config/systemd/user/mine.service.d')).toBe(
+      'zz-nightsweep.conf\n',
+    );
   });
 
   test('a user unit is refused without linger, and run with it (U8, E8)', async () => {
