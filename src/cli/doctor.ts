@@ -13,8 +13,9 @@ import { preflightSystemd } from '../server/systemd-preflight.ts';
 import { processesOf } from '../server/systemd-stop.ts';
 import { showUnit } from '../server/systemd-unit-state.ts';
 import { createProbe } from '../study/measurer.ts';
-import { machineChecks } from '../study/preflight.ts';
+import { isSimulated, machineChecks } from '../study/preflight.ts';
 import { type PreparedSweep, prepareSweep } from '../study/prepare.ts';
+import { plannedChunkRate, proveLoad } from '../study/prove-load.ts';
 import type { CliContext } from './context.ts';
 import { preflightOptions } from './machine.ts';
 import { openDatabase } from './open-database.ts';
@@ -78,6 +79,13 @@ async function examine(
   if (unit !== undefined) await examineUnit(study, unit, prepared, found);
   if (prepared === undefined) return;
   await examineMachine(prepared, place, database, found);
+  if (!isSimulated(prepared.production)) {
+    await check('load generator', found, async () => {
+      const { streams, chunksPerSecond } = plannedChunkRate(study);
+      const planned = `${String(streams)} streams of ${chunksPerSecond.toFixed(0)} chunks/s`;
+      return (await proveLoad(study, systemClock)) ?? `it takes ${planned} here`;
+    });
+  }
   if (unit !== undefined) await examineServing(prepared, { ...place, unit }, found, context);
 }
 

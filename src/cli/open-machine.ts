@@ -1,8 +1,9 @@
 import { systemClock } from '../clock.ts';
 import { localTarget } from '../server/local-target.ts';
 import { acquireLock, targetLockPath } from '../server/lock.ts';
-import { preflight } from '../study/preflight.ts';
+import { isSimulated, preflight } from '../study/preflight.ts';
 import type { PreparedSweep } from '../study/prepare.ts';
+import { proveLoad } from '../study/prove-load.ts';
 import {
   gpuGateNotices,
   type MachineOptions,
@@ -24,9 +25,15 @@ export async function openMachine(
   options: MachineOptions,
 ): Promise<OpenedMachine> {
   const { unit } = place;
-  return unit === undefined
-    ? openLocalMachine(prepared, place, options)
-    : openUnitMachine(prepared, { ...place, unit }, options);
+  // A simulated server keeps another clock, which only its measurements know.
+  const warning = isSimulated(prepared.production)
+    ? undefined
+    : await proveLoad(prepared.study, systemClock);
+  const opened =
+    unit === undefined
+      ? await openLocalMachine(prepared, place, options)
+      : await openUnitMachine(prepared, { ...place, unit }, options);
+  return warning === undefined ? opened : { ...opened, notices: [warning, ...opened.notices] };
 }
 
 async function openLocalMachine(

@@ -109,9 +109,15 @@ function budgetLaunches(budget: Study['budget'], perLaunch: number, now: Date): 
   return Math.min(budget.launches ?? Infinity, byTime);
 }
 
+/** Output tokens per second of a server of which nothing is known. */
+export function assumedTokensPerSecond(concurrency: number): number {
+  return ASSUMED_TOKENS_PER_SECOND * concurrency ** ASSUMED_GROWTH_EXPONENT;
+}
+
 function assumedPointSeconds(study: Study, concurrency: number): number {
   const requests = pointRequests(study.workload, concurrency);
   const tokens = requests * study.workload.outputTokens;
-  const speed = ASSUMED_TOKENS_PER_SECOND * concurrency ** ASSUMED_GROWTH_EXPONENT;
-  return (tokens / speed) * 1.5 + pauseSeconds(study.workload, concurrency);
+  return (
+    (tokens / assumedTokensPerSecond(concurrency)) * 1.5 + pauseSeconds(study.workload, concurrency)
+  );
 }

@@ -156,5 +156,10 @@ function mib(bytes: number): string {
 export function usesGpus({ argv, text }: Pick<Production, 'argv' | 'text'>): boolean {
   if (argv.includes('--sim-gpu-file')) return true;
   const isOnCpu = argv.some((word, i) => word === 'cpu' && argv[i - 1] === '--device');
-  return !isOnCpu && !text.includes('simulator switches (nightsweep simulate)');
+  return !isOnCpu && !isSimulated({ text });
+}
+
+/** Whether the study's servers are simulated ones, by the help text they print. */
+export function isSimulated({ text }: Pick<Production, 'text'>): boolean {
+  return text.includes('simulator switches (nightsweep simulate)');
 }
