@@ -4,12 +4,13 @@ import { closeSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { selfCommand } from '../config/self-command.ts';
 import type { Study } from '../config/study.ts';
-import { UserError } from '../errors.ts';
+import { EXIT, UserError } from '../errors.ts';
 import { localHost } from '../host/local-host.ts';
 import { PASSPHRASE_VARIABLE } from '../host/ssh-identities.ts';
 import { makeFolder } from '../make-folder.ts';
 import { launchCommand } from '../service-file/launch-command.ts';
 import { askedPassphrase } from './ask-passphrase.ts';
+import { Interrupted } from './boundary.ts';
 import type { CliContext } from './context.ts';
 import { followLog, GrowingFile } from './follow-log.ts';
 import { reachTarget } from './reach-target.ts';
@@ -25,12 +26,13 @@ const BEGUN = /^launch \d+ /m;
  * and shows what it prints until its first launch has begun, or it ended.
  *
  * @param words of the sweep's command line, `--detach` left out.
- * @returns the sweep's exit code when it ended before; undefined when it goes on.
+ * @returns the sweep's exit code when it ended before (2 when it was killed); undefined when it goes
+ *   on.
  */
 export async function detachSweep(
   study: Study,
   words: readonly string[],
-  folder: string,
+  { database, folder }: { readonly database: string; readonly folder: string },
   context: CliContext,
 ): Promise<number | undefined> {
   const signal = context.takeSignals();
@@ -52,11 +54,15 @@ export async function detachSweep(
   });
   closeSync(output);
   const ended = once(child, 'exit');
+  // A terminal that is closed already is what the sweep is detached from.
+  const isHangUp = () =>
+    signal.reason instanceof Interrupted && signal.reason.signalName === 'SIGHUP';
   signal.addEventListener('abort', () => {
-    child.kill('SIGINT');
+    if (!isHangUp()) child.kill('SIGINT');
   });
   let shown = '';
-  const isOver = () => child.exitCode !== null || child.signalCode !== null || BEGUN.test(shown);
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
+  const isOver = () => hasEnded() || isHangUp() || BEGUN.test(shown);
   await followLog(
     new GrowingFile(log, from),
     (text) => {
@@ -65,14 +71,22 @@ export async function detachSweep(
     },
     isOver,
   );
-  if (signal.aborted) {
+  if (signal.aborted && !isHangUp()) {
     await ended;
     throw signal.reason;
   }
-  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode ?? undefined;
+  if (hasEnded()) return child.exitCode ?? EXIT.operatorError;
   child.unref();
   await warnOfLogout(context);
-  const name = launchCommand(['nightsweep', 'status', '--study', study.name, '--follow']);
+  const name = launchCommand([
+    'nightsweep',
+    'status',
+    '--study',
+    study.name,
+    '--db',
+    database,
+    '--follow',
+  ]);
   context.stdout(
     `\nthe sweep goes on as process ${String(child.pid)}; this terminal may be closed\n  follow it: ${name}\n  its output: ${log}\n  end it, with production back: kill -INT ${String(child.pid)}\n`,
   );

@@ -71,7 +71,8 @@ export function sweepCommand(context: CliContext) {
       const study = await loadStudy(path);
       if (options.detach === true) {
         const words = [path, ...optionWords(options)];
-        const code = await detachSweep(study, words, folderOf(study, options), context);
+        const where = { database: options.db, folder: folderOf(study, options) };
+        const code = await detachSweep(study, words, where, context);
         context.setExitCode(code ?? EXIT.done);
         return;
       }

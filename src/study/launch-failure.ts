@@ -28,6 +28,12 @@ export function failureOf(
       'another server answered on the port of this launch',
     );
   }
+  const exit = server.exit();
+  if (exit !== undefined && exit.code === null && exit.signal === null) {
+    // systemd does not restart a trial by itself.
+    const message = 'its unit was started anew: a reboot, a restore by the lease, or somebody';
+    return environmentFailure(server, 'restarted', message);
+  }
   const timedOut =
     why === 'stalled' ? ('stall' as const) : why === 'total-limit' ? ('total' as const) : undefined;
   return classifyFailure({
