@@ -33,10 +33,19 @@ export async function readServerCounters(
   access: ServerAccess,
   signal?: AbortSignal,
 ): Promise<ServerCounters | null> {
+  const text = await readMetricsText(access, signal);
+  return text === undefined ? null : parseCounters(text);
+}
+
+/** Text of `/metrics`; undefined for a server without it, or one that does not answer. */
+export async function readMetricsText(
+  access: ServerAccess,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
   const call = { ...access, path: '/metrics', timeoutMs: METRICS_TIMEOUT_MS, signal };
   const answer = await httpCall(call).catch(() => undefined);
   signal?.throwIfAborted();
-  return answer?.status === 200 ? parseCounters(answer.text) : null;
+  return answer?.status === 200 ? answer.text : undefined;
 }
 
 /** Counters of a Prometheus text, each summed over its labels; null when none is known. */

@@ -42,6 +42,7 @@ export type MarkCode =
   | 'eager-decode'
   /** The KV pool holds fewer tokens than the requests in flight need. */
   | 'kv-pool-too-small'
+  | 'state-slots'
   /** The server runs another value of a swept flag than was asked. */
   | 'value-not-in-force'
   | 'simulated'

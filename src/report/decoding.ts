@@ -32,7 +32,7 @@ export function decodingLines(trial: number, points: readonly TrialPoint[]): rea
 }
 
 /** Limits that the server itself reports: what a concurrency above them measures is something else. */
-const LIMITS = ['above-running-limit', 'eager-decode', 'kv-pool-too-small'] as const;
+const LIMITS = ['above-running-limit', 'state-slots', 'eager-decode', 'kv-pool-too-small'] as const;
 
 /** One line for each concurrency and limit, with the flag that would lift it (field reports B1, B12). */
 function limitLines(

@@ -81,6 +81,11 @@ export const MARK_EXPLANATIONS = {
       'The KV cache does not hold all requests in flight at full length: the server waits or takes requests back.',
     advice: 'Raise --mem-fraction-static, or give this concurrency no weight.',
   },
+  'state-slots': {
+    means:
+      'A hybrid model keeps recurrent state per request: its slots, not --max-running-requests, set how many run.',
+    advice: 'Raise --max-mamba-cache-size or --mamba-full-memory-ratio, or draft fewer tokens.',
+  },
   'value-not-in-force': {
     means:
       'The server runs another value than the one asked for: a trial of that value is not ranked.',

@@ -72,6 +72,10 @@ const formatters: Readonly<Record<MarkCode, (facts: Facts) => MarkText>> = {
     text: `the KV pool holds ${figure(facts, 'kvTokens')} tokens, these requests need ${figure(facts, 'neededTokens')}`,
     advice: 'raise --mem-fraction-static, or measure shorter requests',
   }),
+  'state-slots': (facts) => ({
+    text: `the state cache has ${figure(facts, 'stateSlots')} slots, enough for ${figure(facts, 'runningLimit')} requests`,
+    advice: 'raise --max-mamba-cache-size or --mamba-full-memory-ratio, or draft fewer tokens',
+  }),
   'value-not-in-force': (facts) => ({
     text: `${String(facts['parameter'])}: asked ${String(facts['asked'])}, the server runs ${String(facts['runs'])}`,
     advice: 'the value had no effect: its figures are those of the value that runs',

@@ -3,7 +3,7 @@ import { portOwner } from './identity.ts';
 import { askToEnd, killAll, type LaunchedProcesses } from './launched-processes.ts';
 import { describeListener, isListening, listenersOn, listeningIdentity } from './listening.ts';
 import type { LogTail } from './log-tail.ts';
-import { isAlive, type ProcessId } from './process-table.ts';
+import { commandOf, isAlive, type ProcessId, variableOf } from './process-table.ts';
 import type { PortOwner, RunningServer, ServerExit, StopProof } from './target.ts';
 import type { Watchdog } from './watchdog.ts';
 
@@ -86,6 +86,22 @@ export class LocalServer implements RunningServer {
 
   portOwner(): PortOwner {
     return portOwner(this.pid, this.#port);
+  }
+
+  commandLine(): readonly string[] | undefined {
+    const pid = this.#servingPid();
+    return pid === undefined ? undefined : commandOf(pid);
+  }
+
+  variable(name: string): string | null | undefined {
+    const pid = this.#servingPid();
+    return pid === undefined ? undefined : variableOf(pid, name);
+  }
+
+  /** The process of this launch that listens; a wrapper may have started it. */
+  #servingPid(): number | undefined {
+    if (this.portOwner() !== 'ours') return undefined;
+    return listenersOn(this.#port).find(({ pid }) => pid !== undefined)?.pid;
   }
 
   /** For the target: the server printed. */

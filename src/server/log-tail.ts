@@ -13,7 +13,19 @@ export class LogTail {
   }
 
   add(text: string): void {
-    this.#text = (this.#text + text).slice(-KEPT_CHARACTERS);
+    const all = this.#text + text;
+    this.#text = all.slice(-KEPT_CHARACTERS);
+    if (all.length > KEPT_CHARACTERS) this.#text = this.#withoutHalfSecret(this.#text);
+  }
+
+  /** Where the cut went through a secret its end would stand at the front, unrecognised. */
+  #withoutHalfSecret(text: string): string {
+    for (const secret of this.#secrets) {
+      for (let length = secret.length - 1; length > 0; length -= 1) {
+        if (text.startsWith(secret.slice(-length))) return text.slice(length);
+      }
+    }
+    return text;
   }
 
   /** The last `count` lines, oldest first, without secrets and without empty lines at the end. */

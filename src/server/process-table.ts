@@ -44,6 +44,12 @@ export function environmentOf(pid: number, name: string): string | undefined {
   return environValue(readProc(`${pid}/environ`) ?? '', name);
 }
 
+/** As `environmentOf`, but null where the environment can be read and has no such variable. */
+export function variableOf(pid: number, name: string): string | null | undefined {
+  const environment = readProc(`${pid}/environ`);
+  return environment === undefined ? undefined : (environValue(environment, name) ?? null);
+}
+
 /** Command line of a process, or its bracketed short name where there is none. */
 export function commandOf(pid: number): string[] {
   const argv = parseCommandLine(readProc(`${pid}/cmdline`) ?? '');

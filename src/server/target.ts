@@ -48,6 +48,10 @@ export interface RunningServer extends AsyncDisposable {
    * back (field report A19). Absent where the target cannot tell, undefined while nobody listens.
    */
   servingIdentity?(): string | undefined;
+  /** Command line of the process that serves; absent or undefined where it cannot be read. */
+  commandLine?(): readonly string[] | undefined;
+  /** A variable of that process's environment; null: it has none, undefined: it cannot be read. */
+  variable?(name: string): string | null | undefined;
   /** SIGTERM to the main process, SIGKILL to the group, then proof that nothing is left. */
   stop(): Promise<StopProof>;
 }

@@ -2,6 +2,7 @@ import type { Assignment, FlagValue } from '../search-space/assignment.ts';
 import { ENV_PREFIX } from '../search-space/assignment.ts';
 import { sameValue } from '../search-space/values.ts';
 import { startupValues } from './log-lines.ts';
+import { metricsValues } from './metrics-values.ts';
 import { reportedKey } from './reported-configuration.ts';
 import { leavesChoice, sameSetting } from './same-setting.ts';
 import {
@@ -19,7 +20,7 @@ export interface EffectiveValue {
   readonly asked: FlagValue;
   /** What the server runs; absent when it does not say. */
   readonly effective?: FlagValue;
-  readonly from?: 'server-info' | 'log' | 'process';
+  readonly from?: 'server-info' | 'log' | 'metrics' | 'process';
   /**
    * Whether the asked value took effect. `unknown` is not `yes`. An absent flag (`~`) and `auto`
    * ask for the server's own choice, which always takes effect.
@@ -51,7 +52,13 @@ export interface EffectiveFacts {
   readonly serverInfo?: unknown;
   readonly logLines?: readonly string[];
   /** Environment of the running process, where it can be read. */
-  readonly environment?: Readonly<Record<string, string>>;
+  readonly environment?: Readonly<Record<string, string>> | undefined;
+  /** Flags of the running process's command line, by canonical name, where it can be read. */
+  readonly processFlags?: Readonly<Record<string, FlagValue>> | undefined;
+  /** Text of `/metrics`. */
+  readonly metricsText?: string | undefined;
+  /** Canonical name of a parameter that the study writes by an alias. */
+  readonly canonicalName?: (parameter: string) => string;
 }
 
 function judge(
@@ -82,7 +89,11 @@ export function effectiveConfiguration({
   serverInfo,
   logLines = [],
   environment,
+  processFlags,
+  metricsText = '',
+  canonicalName = (parameter) => parameter,
 }: EffectiveFacts): EffectiveConfiguration {
+  const gauges = metricsValues(metricsText);
   const info = objectOf(serverInfo);
   const log = startupValues(logLines);
   const dataParallel = Math.max(1, nonNegative(info['dp_size']) ?? 1);
@@ -92,13 +103,18 @@ export function effectiveConfiguration({
     'max-running-requests': limit ?? undefined,
     'chunked-prefill-size': log.chunkedPrefillSize,
     'attention-backend': log.attentionBackend,
+    'page-size': gauges.pageSize,
   };
 
   const told = Object.entries(assignment).map(([name, asked]) => {
     if (name.startsWith(ENV_PREFIX)) return [name, inProcess(name, asked, environment)] as const;
-    const reported = reportedValue(name, info);
-    if (reported !== undefined) return [name, judge(name, asked, reported, 'server-info')] as const;
-    return [name, judge(name, asked, logged[name], 'log')] as const;
+    const flag = canonicalName(name);
+    const reported = reportedValue(flag, info);
+    if (reported !== undefined) return [name, judge(flag, asked, reported, 'server-info')] as const;
+    const from = flag === 'page-size' ? 'metrics' : 'log';
+    const told = judge(flag, asked, logged[flag], from);
+    if (told.took !== 'unknown') return [name, told] as const;
+    return [name, onCommandLine(flag, asked, processFlags) ?? told] as const;
   });
   const ignored = log.ignored.filter((line) =>
     Object.keys(assignment).some((name) => mentions(line, name)),
@@ -110,7 +126,7 @@ export function effectiveConfiguration({
     values,
     runningLimit: limit,
     largestDecodeGraph: largestGraph(info, log.decodeGraphSizes),
-    kvTokens: nonNegative(info['max_total_num_tokens']) ?? log.kvTokens ?? null,
+    kvTokens: nonNegative(info['max_total_num_tokens']) ?? log.kvTokens ?? gauges.kvTokens ?? null,
     stateSlots: nonNegative(workersOf(info)[0]?.['max_mamba_cache_size']),
     ignored,
     key: reportedKey(serverInfo, values, Object.keys(values).filter(isIgnored)),
@@ -133,6 +149,21 @@ function withIgnored(
   return Object.fromEntries(entries);
 }
 
+/**
+ * A wrapper may have dropped or replaced a flag: then the process was never asked for the value.
+ * Undefined where its command line says what was asked, which does not prove that it took effect.
+ */
+function onCommandLine(
+  flag: string,
+  asked: FlagValue,
+  processFlags: EffectiveFacts['processFlags'],
+): EffectiveValue | undefined {
+  if (processFlags === undefined) return undefined;
+  const given = processFlags[flag] ?? null;
+  if (sameSetting(flag, asked, given)) return undefined;
+  return { asked, effective: given, from: 'process', took: 'no' };
+}
+
 function inProcess(
   name: string,
   asked: FlagValue,
@@ -153,7 +184,7 @@ function largestGraph(info: ServerInfo, captured: readonly number[] | undefined)
 
 /** A limit of the server that changes what a measurement at this concurrency means. */
 export interface LimitMark {
-  readonly code: 'above-running-limit' | 'eager-decode' | 'kv-pool-too-small';
+  readonly code: 'above-running-limit' | 'state-slots' | 'eager-decode' | 'kv-pool-too-small';
   readonly facts: Readonly<Record<string, number>>;
   /** Flag that would lift the limit. */
   readonly flag: string;
@@ -164,7 +195,7 @@ export interface LimitMark {
  * and output). A server without graphs has no `eager-decode` mark: all its batches are equal.
  */
 export function limitMarks(
-  { runningLimit: limit, largestDecodeGraph, kvTokens }: EffectiveConfiguration,
+  { runningLimit: limit, largestDecodeGraph, kvTokens, stateSlots }: EffectiveConfiguration,
   concurrency: number,
   tokensPerRequest: number,
 ): LimitMark[] {
@@ -174,6 +205,17 @@ export function limitMarks(
       code: 'above-running-limit',
       facts: { concurrency, runningLimit: limit },
       flag: 'max-running-requests',
+    });
+  if (
+    limit !== null &&
+    concurrency > limit &&
+    stateSlots !== null &&
+    isSlotLimit(limit, stateSlots)
+  )
+    marks.push({
+      code: 'state-slots',
+      facts: { concurrency, runningLimit: limit, stateSlots },
+      flag: 'max-mamba-cache-size',
     });
   const batch = Math.min(concurrency, limit ?? concurrency);
   if (largestDecodeGraph !== null && largestDecodeGraph > 0 && batch > largestDecodeGraph)
@@ -190,4 +232,12 @@ export function limitMarks(
       flag: 'mem-fraction-static',
     });
   return marks;
+}
+
+/**
+ * Whether the slots for recurrent state set the running limit: a request takes 1 slot, or with the
+ * prefix cache 3 to 5 (mem_cache/kv_cache_configurator.py:1572 at 8905cbd).
+ */
+function isSlotLimit(limit: number, slots: number): boolean {
+  return [1, 3, 4, 5].some((perRequest) => Math.floor(slots / perRequest) === limit);
 }

@@ -6,16 +6,20 @@ export const REDACTED = '***';
 /** Values that say that no secret is set; showing them is useful. */
 const unsetValues = new Set(['', 'none', 'null', 'undefined', 'true', 'false', REDACTED]);
 
-/** A name before `=` or `:`, quoted as JSON, as a Python literal, escaped, or bare. */
+/**
+ * A name before `=` or `:`, quoted as JSON, as a Python literal, escaped, or bare. Names are bounded:
+ * else a long line of dots and letters costs the square of its length.
+ */
 const namedValue =
-  /(?<![\w])(?<!#[\w-]*)(?<name>[A-Za-z_][\w.-]*)(?<sep>\\*["']?\s*[=:]\s*)(?<value>\\*"(?:[^"\\]|\\[^"])*\\*"|'(?:[^'\\]|\\.)*'|[^\s,;)}\]"'&]+)/g;
+  /(?<![\w])(?<!#[\w-]{0,99})(?<name>[A-Za-z_][\w.-]{0,99})(?<sep>\\*["']?\s*[=:]\s*)(?<value>\\*"(?:[^"\\]|\\[^"])*\\*"|'(?:[^'\\]|\\.)*'|[^\s,;)}\]"'&]+)/g;
 const flagValue =
   /(?<![\w-])(?<flag>--?[A-Za-z][\w-]*)(?<sep>[ =\t]+)(?<value>"[^"]*"|'[^']*'|(?!-)\S+)/g;
 /** The same in a printed argv list: `'--api-key', 'x'`. */
 const listedFlagValue =
   /(?<open>["'])(?<flag>--?[A-Za-z][\w-]*)\k<open>(?<sep>\s*,\s*)(?<value>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')/g;
 const authorization = /\b(?<scheme>Bearer|Basic)(?<sep>\s+|%20)[\w.~+/=-]{3,}/gi;
-const urlPassword = /(?<scheme>[a-z][a-z0-9+.-]*:\/\/)[^\s/@:'"]*:[^\s/@'"]+@/gi;
+/** Without the look behind, a long run of letters costs the square of its length. */
+const urlPassword = /(?<![a-z0-9+.-])(?<scheme>[a-z][a-z0-9+.-]*:\/\/)[^\s/@:'"]*:[^\s/@'"]+@/gi;
 /** Keys that are known by their own shape: Hugging Face, OpenAI, GitHub, AWS, Slack. */
 const wellKnownKeys =
   /\b(?:hf_[A-Za-z0-9]{12,}|sk-[\w-]{12,}|gh[pousr]_[A-Za-z0-9]{16,}|AKIA[A-Z0-9]{12,}|xox[abp]-[\w-]{10,})/g;
@@ -38,14 +42,24 @@ function redactPatterns(text: string): string {
     .replace(flagValue, (all, flag: string, sep: string, value: string) =>
       isSecretFlag(flag) ? `${flag}${sep}${hide(value)}` : all,
     )
-    .replace(namedValue, redactNamed)
+    .replace(namedValue, (all: string, name: string, sep: string, value: string) =>
+      redactNamed(all, name, sep, value),
+    )
     .replace(wellKnownKeys, REDACTED);
 }
 
+/** Names in names (`Environment=HF_TOKEN=x`) deeper than this are no settings any more. */
+const DEEPEST = 4;
+
 /** A value may itself name a secret: `Environment=HF_TOKEN=x` in a unit. */
-function redactNamed(all: string, name: string, sep: string, value: string): string {
-  if (!isSecretName(name)) return `${name}${sep}${value.replace(namedValue, redactNamed)}`;
-  return /^(?:Bearer|Basic)$/i.test(value) ? all : `${name}${sep}${hide(value)}`;
+function redactNamed(all: string, name: string, sep: string, value: string, depth = 0): string {
+  if (isSecretName(name))
+    return /^(?:Bearer|Basic)$/i.test(value) ? all : `${name}${sep}${hide(value)}`;
+  if (depth === DEEPEST) return all;
+  const inner = value.replace(namedValue, (...[found, innerName, innerSep, innerValue]: string[]) =>
+    redactNamed(found ?? '', innerName ?? '', innerSep ?? '', innerValue ?? '', depth + 1),
+  );
+  return `${name}${sep}${inner}`;
 }
 
 /** The forms in which a known secret may be printed: plain, JSON-escaped, URL-encoded. */

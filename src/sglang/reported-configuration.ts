@@ -67,20 +67,23 @@ export interface Misprediction {
 }
 
 /**
- * The parameters of an assignment whose predicted value is not what the server says it made of
+ * The parameters of an assignment whose predicted value (by the study's own names) is not what the server says it made of
  * them. A value that either side does not know contradicts nothing.
  */
 export function mispredictions(
   assignment: Assignment,
   predicted: Assignment,
   serverInfo: unknown,
+  canonicalName: (parameter: string) => string = (parameter) => parameter,
 ): readonly Misprediction[] {
   const info = objectOf(serverInfo);
-  return Object.keys(assignment).flatMap((flag): Misprediction[] => {
-    const expected = predicted[flag];
+  return Object.keys(assignment).flatMap((parameter): Misprediction[] => {
+    const flag = canonicalName(parameter);
+    const expected = predicted[parameter];
     const reported = resolvedValue(flag, info);
     if (expected === undefined || reported === undefined) return [];
-    return sameSetting(flag, expected, reported) ? [] : [{ flag, predicted: expected, reported }];
+    if (sameSetting(flag, expected, reported)) return [];
+    return [{ flag: parameter, predicted: expected, reported }];
   });
 }
 

@@ -33,12 +33,6 @@ export function withoutCacheVotes(
 }
 
 /** Whether prompts begin alike as production's do: by a stated share, in sessions, or being its own. */
-function sharesPrefixes(workload: WorkloadConfig): boolean {
-  const { sharedPrefixFraction = 0, session }: WorkloadConfig & SharingOptions = workload;
-  return sharedPrefixFraction > 0 || session !== undefined || !isPromptKind(workload.prompts);
-}
-
-interface SharingOptions {
-  readonly sharedPrefixFraction?: number;
-  readonly session?: unknown;
+function sharesPrefixes({ sharedPrefixFraction = 0, session, prompts }: WorkloadConfig): boolean {
+  return sharedPrefixFraction > 0 || session !== undefined || !isPromptKind(prompts);
 }

@@ -6,7 +6,7 @@ import { parseLaunchArgs } from '../sglang/launch-args.ts';
 import type { LaunchContext } from '../sglang/launch-context.ts';
 import { launchFlags } from '../sglang/launch-flags.ts';
 import { describeRewrites, effectiveKey, predictLaunch } from '../sglang/predict-launch.ts';
-import { commandOf } from './launch-builder.ts';
+import { canonicalName, commandOf } from './launch-builder.ts';
 import type { Judge } from './plan.ts';
 import type { Production } from './production.ts';
 
@@ -29,11 +29,26 @@ export function createJudge(production: Production, context: LaunchContext): Jud
       ...describeRewrites(flags, prediction),
       ...prediction.notes.filter(({ kind }) => kind !== 'rewritten').map(({ reason }) => reason),
     ];
-    const judgement = { effectiveKey: key, notes, predicted: prediction.effective };
+    const predicted = byStudyNames(assignment, prediction.effective, production);
+    const judgement = { effectiveKey: key, notes, predicted };
     if (prediction.verdict === 'legal') return judgement;
     const { ruleId = 'unknown rule', reason = 'SGLang refuses it' } = prediction;
     return { ...judgement, illegal: { rule: ruleId, reason } };
   };
+}
+
+/** Predicted values of the assignment's parameters, by the names that the study gives them. */
+function byStudyNames(
+  assignment: Assignment,
+  effective: Assignment,
+  production: Production,
+): Assignment {
+  return Object.fromEntries(
+    Object.keys(assignment).flatMap((name) => {
+      const value = effective[canonicalName(name, production)];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
 }
 
 function variablesOf(assignment: Assignment): Assignment {

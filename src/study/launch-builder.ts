@@ -2,9 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { type Assignment, ENV_PREFIX } from '../search-space/assignment.ts';
 import { variableText } from '../search-space/values.ts';
+import type { RunningServer } from '../server/target.ts';
 import { applyAssignment } from '../sglang/apply-assignment.ts';
 import { effectiveConfiguration } from '../sglang/effective-configuration.ts';
+import { requireFlag } from '../sglang/flag-names.ts';
+import { parseLaunchArgs } from '../sglang/launch-args.ts';
+import { launchFlags } from '../sglang/launch-flags.ts';
 import { serverName, strangerIn } from '../sglang/launch-identity.ts';
+import { findLaunchProgram } from '../sglang/launch-program.ts';
 import { redactArgv, redactEnvironment } from '../sglang/redact.ts';
 import { mispredictions } from '../sglang/reported-configuration.ts';
 import type { StoredTrial } from '../storage/study-store.ts';
@@ -62,9 +67,15 @@ export function createLaunchBuilder(
         assignment: trial.assignment,
         serverInfo: facts.serverInfo ?? undefined,
         logLines: server.logTail(START_LOG_LINES),
+        metricsText: facts.metricsText,
+        environment: environmentIn(server, trial.assignment),
+        processFlags: flagsIn(server, production),
+        canonicalName: (name) => canonicalName(name, production),
       }),
     mispredictions: ({ assignment }, { serverInfo }) =>
-      mispredictions(assignment, judge(assignment).predicted, serverInfo),
+      mispredictions(assignment, judge(assignment).predicted, serverInfo, (name) =>
+        canonicalName(name, production),
+      ),
     build: (trial: StoredTrial, launchNumber: number) => {
       const number = String(launchesBefore + launchNumber).padStart(4, '0');
       const name = trial.isBaseline ? undefined : serverName(production.help, `${run}-${number}`);
@@ -90,4 +101,33 @@ export function createLaunchBuilder(
       };
     },
   };
+}
+
+/** The swept variables that the running process has; undefined where they cannot be read. */
+function environmentIn(
+  server: RunningServer,
+  assignment: Assignment,
+): Readonly<Record<string, string>> | undefined {
+  const names = Object.keys(assignment).filter((name) => name.startsWith(ENV_PREFIX));
+  const values = names.map((name) => {
+    const variable = name.slice(ENV_PREFIX.length);
+    return [variable, server.variable?.(variable)] as const;
+  });
+  if (values.some(([, value]) => value === undefined)) return undefined;
+  return Object.fromEntries(
+    values.flatMap(([name, value]) => (value == null ? [] : [[name, value]])),
+  );
+}
+
+/** Flags on the running process's command line; undefined where there is no SGLang launch to read. */
+function flagsIn(server: RunningServer, { help, version }: Production): Assignment | undefined {
+  const argv = server.commandLine?.();
+  if (argv === undefined || findLaunchProgram(argv) === undefined) return undefined;
+  return launchFlags(parseLaunchArgs(argv, help, { version: version ?? undefined }));
+}
+
+/** Name that server info and rules use for a parameter; itself for a variable. */
+export function canonicalName(parameter: string, { help, version }: Production): string {
+  if (parameter.startsWith(ENV_PREFIX)) return parameter;
+  return requireFlag(parameter, help, version ?? undefined).name;
 }

@@ -4,6 +4,7 @@ import { UserError } from '../errors.ts';
 import { measurePoint } from '../load/measure-point.ts';
 import type { GuardOutputs } from '../load/output-guard.ts';
 import { requestsInFlight } from '../load/requests-in-flight.ts';
+import { readMetricsText } from '../load/server-counters.ts';
 import { completeOnce, fetchServerInfo, type ServerAccess } from '../load/server-probe.ts';
 import { redactJson, secretValues } from '../sglang/redact.ts';
 import { OutputChecker, withCheck } from './output-check.ts';
@@ -48,6 +49,7 @@ export function createProbe(
         simulated: info.raw?.['nightsweep_simulator'] !== undefined,
         runningLimit: info.runningLimit,
         serverInfo: info.raw === null ? null : redactInfo(info.raw, access),
+        metricsText: await readMetricsText(access, signal),
       };
     },
   };

@@ -13,6 +13,7 @@ import type { StoredTrial, StudyStore } from '../storage/study-store.ts';
 import { withoutCacheVotes } from './cache-judge.ts';
 import { isReportedEquivalent, releasedNumbers, sameAsText } from './equivalents.ts';
 import { checkParameters, createJudge } from './judge.ts';
+import { parameterWarnings } from './parameter-warnings.ts';
 import { type Judge, planSweep, type SweepPlan } from './plan.ts';
 import { type Production, productionAssignment, readProduction } from './production.ts';
 
@@ -47,7 +48,11 @@ export async function prepareSweep(
     });
   }
   refuseHopeless(study, plan);
-  const warnings = [...productionProblems(production), ...plan.warnings];
+  const warnings = [
+    ...productionProblems(production),
+    ...parameterWarnings(study, production),
+    ...plan.warnings,
+  ];
   return { study, production, judge, plan: { ...plan, warnings } };
 }
 

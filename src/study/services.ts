@@ -15,6 +15,8 @@ export interface ServerFacts {
   readonly runningLimit: number | null;
   /** `/server_info` as JSON, secrets redacted; null when the server has none. */
   readonly serverInfo: Readonly<Record<string, unknown>> | null;
+  /** Text of `/metrics`; absent without that route. */
+  readonly metricsText?: string | undefined;
 }
 
 /** Asks a server; every method has its own time limit. */

@@ -1,30 +1,52 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { rows } from '../helpers/database.ts';
 import { runCli } from '../helpers/run-cli.ts';
 import { type SimulatedStudy, simulatedStudy } from '../helpers/simulated-study.ts';
 
-const KEYS = ['sk-planted-in-argv-4711', 'hf_planted_in_environment_4712'] as const;
+/** Keys that nothing but the name in front of them gives away, in argv, environment and a URL. */
+const KEYS = [
+  'planted4711inArgv',
+  'planted4712inArgvToo',
+  'planted4713inEnvironment',
+  'planted4714inUrl',
+] as const;
+
+/** The server of the third trial fails, so that a log tail and a cause are stored, too. */
+const SPACE = {
+  parameters: { 'speculative-num-steps': [1, 2], 'mem-fraction-static': [0.85, 0.3] },
+  constraints: [{ when: { 'mem-fraction-static': 0.3 }, require: { 'speculative-num-steps': 1 } }],
+};
 
 let study: SimulatedStudy;
 let printed: string;
 
 beforeAll(async () => {
   study = await simulatedStudy({
-    unitFlags: `--api-key ${KEYS[0]}`,
-    parameters: { 'speculative-num-steps': [1, 2] },
+    unitFlags: `--api-key ${KEYS[0]} --admin-api-key ${KEYS[1]}`,
+    ...SPACE,
   });
   const unit = await readFile(study.unit, 'utf8');
   await writeFile(
     study.unit,
-    unit.replace('[Service]\n', `[Service]\nEnvironment=HF_TOKEN=${KEYS[1]}\n`),
+    unit.replace(
+      '[Service]\n',
+      `[Service]\nEnvironment=HF_TOKEN=${KEYS[2]}\nEnvironment=MIRROR=http://user:${KEYS[3]}@mirror/\n`,
+    ),
   );
   const sweep = await study.run('sweep');
   expect(sweep.exitCode, sweep.stderr).not.toBe(2);
   const exports = ['json', 'jsonl', 'csv'].map((format) =>
     study.run('export', '--format', format, '--requests'),
   );
-  const others = [study.run('rank'), study.run('status'), study.run('plan', '--json')];
+  const others = [
+    study.run('rank', '--json'),
+    study.run('status'),
+    study.run('plan', '--json'),
+    study.run('report', '--out', join(study.folder, 'again.html')),
+    study.run('sweep', '--db', join(study.folder, 'no', 'such', 'folder', 'x.sqlite')),
+  ];
   const results = [sweep, ...(await Promise.all([...exports, ...others]))];
   printed = results.map(({ stdout, stderr }) => stdout + stderr).join('\n');
 });
@@ -46,6 +68,11 @@ async function filesWithKeys(): Promise<readonly string[]> {
 test('a server with an API key is swept', async () => {
   const { measurements } = await study.json<{ measurements: unknown[] }>('export');
   expect(measurements).toHaveLength(4);
+});
+
+test('a failing server leaves its cause and the end of its log, with the keys it prints taken out', () => {
+  const [failed] = rows(study.database, "SELECT log_tail FROM launches WHERE state = 'not-ready'");
+  expect(failed?.['log_tail']).toContain("'api_key': '***'");
 });
 
 test('no key stands in the database, a log or any other file but unit and drop-in', async () => {

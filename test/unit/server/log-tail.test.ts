@@ -36,3 +36,14 @@ test('the end of a byte stream is kept, and what falls out is counted', () => {
   expect(tail.bytes().toString()).toBe('jklmn');
   expect(dropped).toEqual([0, 1, 8, 0]);
 });
+
+test('a secret that the beginning of the kept text cuts in two does not show its end', () => {
+  const secret = 'hush-hush-123';
+  // 64 KiB are kept: the cut goes through every place of the secret in turn.
+  for (let cut = 1; cut < secret.length; cut += 1) {
+    const tail = new LogTail([secret]);
+    tail.add(`first ${secret} ${'x'.repeat(64 * 1024 - 1 - cut)}`);
+    const [line] = tail.lines(1);
+    expect(line?.startsWith(' x'), String(cut)).toBe(true);
+  }
+});

@@ -144,3 +144,36 @@ describe('limits at a concurrency', () => {
     ]);
   });
 });
+
+test('a flag that the process was not started with did not take effect, however it was asked', () => {
+  const found = effectiveConfiguration({
+    assignment: { 'stream-interval': 4, 'random-seed': 7 },
+    processFlags: { 'random-seed': 7 },
+  });
+  expect(found.values['stream-interval']).toEqual({
+    asked: 4,
+    effective: null,
+    from: 'process',
+    took: 'no',
+  });
+  // That it was asked for is no proof that it took effect.
+  expect(found.values['random-seed']?.took).toBe('unknown');
+});
+
+test('a parameter that the study writes by an alias is read under the name the server uses', () => {
+  const found = effectiveConfiguration({
+    assignment: { tp: 2 },
+    serverInfo: { model_path: '/m', tp_size: 4 },
+    canonicalName: () => 'tp-size',
+  });
+  expect(found.values['tp']).toMatchObject({ asked: 2, effective: 4, took: 'no' });
+});
+
+test('16k that runs as 16000 and auto that runs as anything are in force', () => {
+  const found = effectiveConfiguration({
+    assignment: { 'max-total-tokens': '16k', 'moe-runner-backend': 'auto' },
+    serverInfo: { model_path: '/m', max_total_tokens: 16_000, moe_runner_backend: 'triton' },
+  });
+  expect(found.values['max-total-tokens']?.took).toBe('yes');
+  expect(found.values['moe-runner-backend']?.took).toBe('yes');
+});

@@ -68,3 +68,12 @@ test('a swept value that the server reduced is a mark with both values (B3)', ()
 test('a server that does not say is unknown, not a mark', () => {
   expect(codes(64, undefined, { 'max-running-requests': 128 })).not.toContain('value-not-in-force');
 });
+
+test('a limit that the state cache sets is laid to its slots, not to the flag for requests', () => {
+  const limited = (limit: number) => ({
+    internal_states: [{ effective_max_running_requests_per_dp: limit, max_mamba_cache_size: 80 }],
+  });
+  expect(codes(64, limited(16))).toEqual(expect.arrayContaining(['state-slots']));
+  expect(codes(64, limited(48))).not.toContain('state-slots');
+  expect(codes(8, limited(16))).not.toContain('state-slots');
+});
