@@ -118,6 +118,24 @@ export const tools: Readonly<Record<string, Tool>> = {
   'sglang python': sglangServing('serving', 'sglang'),
   'sglang rust': sglangServing('rust_client', 'sglang'),
   'sglang python openai': sglangServing('serving', 'sglang-oai'),
+  vllm: {
+    needs: join(work, 'vllm/vllm/benchmarks/serve.py'),
+    environment: {
+      HF_HUB_OFFLINE: '1',
+      PYTHONPATH: [join(work, 'vllm'), join(work, 'sglang-extras')].join(':'),
+    },
+    argv: (load) => [
+      sglangPython,
+      join(here, 'clients/vllm_serve.py'),
+      ...['--backend', 'openai', '--base-url', url(load), '--endpoint', '/v1/completions'],
+      ...['--model', model, '--tokenizer', model, '--dataset-name', 'random', '--ignore-eos'],
+      ...['--random-input-len', '100', '--random-output-len', String(load.tokens)],
+      ...['--num-prompts', String(load.requests), '--max-concurrency', String(load.concurrency)],
+      ...['--ready-check-timeout-sec', '0', '--num-warmups', '0', '--disable-tqdm'],
+      ...['--save-result', '--result-dir', load.folder, '--result-filename', 'result.json'],
+    ],
+    read: ({ folder }) => benchServing(readFileSync(join(folder, 'result.json'), 'utf8')),
+  },
   aiperf: {
     needs: join(work, 'aiperf/bin/aiperf'),
     environment: { HF_HUB_OFFLINE: '1', TRANSFORMERS_OFFLINE: '1' },

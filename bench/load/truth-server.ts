@@ -91,7 +91,11 @@ function numberIn(body: Record<string, unknown>, ...names: string[]): number {
   return 16;
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  arrivedAtMs: number,
+): Promise<void> {
   const path = request.url?.split('?')[0] ?? '';
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);
@@ -129,7 +133,6 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     response.writeHead(path.startsWith('/health') || path === '/flush_cache' ? 200 : 404).end();
     return;
   }
-  const arrivedAtMs = now();
   const body = JSON.parse(Buffer.concat(parts).toString()) as Record<string, unknown>;
   const tokens = numberIn(body, 'max_completion_tokens', 'max_tokens', 'max_new_tokens');
   const options = body['stream_options'] as Record<string, unknown> | undefined;
@@ -160,11 +163,12 @@ function tick(): void {
     const { truth, frames } = stream;
     while (stream.next < truth.chunks && stream.dueFromMs + stream.next * gapMs <= at) {
       const frameOfChunk = frames[stream.next];
+      // By the clock itself, not by the start of the tick: writing to all the others takes its time.
+      if (stream.next === 0) truth.firstWriteAtMs = now();
+      if (stream.next === truth.chunks - 1) truth.lastWriteAtMs = now();
       if (frameOfChunk !== undefined) stream.socket.write(frameOfChunk);
-      if (stream.next === 0) truth.firstWriteAtMs = at;
       stream.next += 1;
       truth.tokens = Math.min(stream.next * perChunk, stream.tokens);
-      truth.lastWriteAtMs = at;
     }
     if (stream.next < truth.chunks) continue;
     for (const rest of frames.slice(stream.next)) stream.socket.write(rest);
@@ -176,7 +180,8 @@ function tick(): void {
 }
 
 const server = createServer((request, response) => {
-  answer(request, response).catch(() => response.destroy());
+  // Its head is here, and with it the rest of such a short request: reading that takes turns of the loop.
+  answer(request, response, now()).catch(() => response.destroy());
 });
 server.keepAliveTimeout = 60_000;
 server.on('connection', (socket) => socket.setNoDelay(true));

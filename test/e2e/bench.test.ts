@@ -47,3 +47,24 @@ test('prints a JSON line per point in the keys of bench_serving', async () => {
 test('prints JSON that is one valid document', async () => {
   expect(JSON.parse(await bench('--format', 'json'))).toBeDefined();
 });
+
+test('compares two servers in turns, with each change as JSON', async () => {
+  const text = await bench('--compare', address, '--rounds', '2', '--format', 'json');
+  const { points, comparison } = JSON.parse(text) as {
+    points: unknown[];
+    comparison: { per_point: Record<string, unknown>[] };
+  };
+  // Two concurrencies, two servers, two rounds.
+  expect(points).toHaveLength(8);
+  expect(comparison.per_point).toMatchObject([
+    { load: '1', measured_on_both: true, rounds: 2 },
+    { load: '4', measured_on_both: true, rounds: 2 },
+  ]);
+});
+
+test('says on standard error whether this machine can take the streams', async () => {
+  const words = ['bench', '2', '--base-url', address, '--input-tokens', '50', '--output-tokens'];
+  const { stderr, exitCode } = await runCli([...words, '10', '--self-check']);
+  expect(exitCode).toBe(0);
+  expect(stderr).toContain('self-check: 2 streams of 100 chunks/s are taken');
+});
