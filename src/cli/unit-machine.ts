@@ -20,6 +20,7 @@ import {
   watchingGpus,
 } from './machine.ts';
 import type { Place } from './reach-target.ts';
+import { onWholeLink } from './whole-link.ts';
 
 /** A place with a unit. */
 export type UnitPlace = Place & { readonly unit: NonNullable<Place['unit']> };
@@ -118,7 +119,10 @@ export async function openUnitMachine(
           await regain();
           return environmentProblem(signal);
         },
-        measuring: (measurer) => watch(inPhases(measurer, held, study)),
+        measuring: (measurer) => {
+          const limited = inPhases(measurer, held, study);
+          return watch(ssh === undefined ? limited : onWholeLink(limited, ssh, options.tell));
+        },
         giveBack: async (prove) => {
           return giveBackUnit(held, prove);
         },

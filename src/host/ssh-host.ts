@@ -43,6 +43,8 @@ export interface SshHost extends Host, AsyncDisposable {
   getFile(path: string, localPath: string): Promise<void>;
   /** Makes `host:port`, as the server sees it, reachable at a port of 127.0.0.1 here. */
   forwardPort(port: number, host?: string): Promise<ForwardedPort>;
+  /** How often the link has broken: what went through a forwarded port meanwhile was cut. */
+  linkLosses(): number;
   /** Median round trip of an empty command over the open connection, in ms. */
   roundTripMs(): Promise<number>;
 }
@@ -189,6 +191,10 @@ class Ssh2Host implements SshHost {
         });
       },
     };
+  }
+
+  linkLosses(): number {
+    return this.#link.losses;
   }
 
   async roundTripMs(): Promise<number> {

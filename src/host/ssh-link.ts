@@ -44,6 +44,7 @@ export class SshLink {
   #openChannels = 0;
   #maxChannels = MAX_CHANNELS;
   #waiting: (() => void)[] = [];
+  #losses = 0;
 
   constructor(hops: readonly SshHop[], options: LinkOptions) {
     this.#hops = hops;
@@ -90,6 +91,11 @@ export class SshLink {
     }
   }
 
+  /** How often an open connection ended without being told to. */
+  get losses(): number {
+    return this.#losses;
+  }
+
   end(): void {
     this.#ended = true;
     this.#connection?.end();
@@ -134,9 +140,13 @@ export class SshLink {
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
       if (this.#ended) throw new HostUnreachableError(`the connection to ${this.#name} was closed`);
       try {
-        this.#connection = await connectHops(this.#hops, this.#options);
+        const connection = await connectHops(this.#hops, this.#options);
+        void connection.closed.then(() => {
+          if (!this.#ended) this.#losses += 1;
+        });
+        this.#connection = connection;
         this.#wasConnected = true;
-        return this.#connection;
+        return connection;
       } catch (error) {
         // Refused keys and hosts stay refused; asking again only fills the server's log.
         if (error instanceof UserError) throw error;

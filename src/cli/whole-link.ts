@@ -1,0 +1,42 @@
+import type { SshHost } from '../host/ssh-host.ts';
+import { isNetworkFailure } from '../study/network-failure.ts';
+import type { Measurer } from '../study/services.ts';
+
+/** Times one measurement is taken on a link that breaks. */
+const ATTEMPTS = 3;
+const COMMAND_LIMIT_MS = 30_000;
+
+/**
+ * The measurer for load that goes through a port which ssh forwards: a measurement during which
+ * the link broke says nothing about the server. It is dropped, and taken again once the link is
+ * back, on the server that ran on meanwhile.
+ */
+export function onWholeLink(
+  measurer: Measurer,
+  ssh: Pick<SshHost, 'linkLosses' | 'run'>,
+  tell: (line: string) => void,
+): Measurer {
+  return {
+    measure: async (request) => {
+      for (let attempt = 1; ; attempt += 1) {
+        const losses = ssh.linkLosses();
+        const outcome = await measurer.measure(request).then(
+          (point) => ({ point }),
+          (error: unknown) => ({ error }),
+        );
+        const isWhole = ssh.linkLosses() === losses;
+        request.signal.throwIfAborted();
+        if ('error' in outcome && (isWhole || !isNetworkFailure(outcome.error))) {
+          throw outcome.error;
+        }
+        if ('point' in outcome && (isWhole || attempt === ATTEMPTS)) return outcome.point;
+        if ('error' in outcome && attempt === ATTEMPTS) throw outcome.error;
+        tell(
+          `the link broke while C=${String(request.concurrency)} was measured: it is measured again`,
+        );
+        // Waits until the link is back.
+        await ssh.run({ argv: ['true'], timeoutMs: COMMAND_LIMIT_MS, repeatable: true });
+      }
+    },
+  };
+}
