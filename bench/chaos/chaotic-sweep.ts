@@ -124,7 +124,7 @@ async function sweepIn(
     byFacts.set(facts, found);
     return found;
   };
-  const measurer = createMeasurer(access, study, systemClock);
+  const measurer = createMeasurer(access, study, systemClock, { salt: 'chaos' });
   const ended = runStudy(
     {
       study,

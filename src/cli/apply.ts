@@ -14,7 +14,7 @@ import type { UnitFile } from '../server/systemd-unit-state.ts';
 import type { EffectiveConfiguration } from '../sglang/effective-configuration.ts';
 import type { StoredStudy, StudyStore } from '../storage/study-store.ts';
 import { type Installation, planInstallation } from '../study/installation.ts';
-import { createMeasurer, createProbe } from '../study/measurer.ts';
+import { createMeasurer, createProbe, sweepSalt } from '../study/measurer.ts';
 import { storedOutputs } from '../study/output-check.ts';
 import { proveServing } from '../study/prove-serving.ts';
 import { type TryOutcome, tryRecommendation } from '../study/try-recommendation.ts';
@@ -177,6 +177,7 @@ async function attempt(
         probe: createProbe(server, study.workload),
         measurer: inPhases(
           createMeasurer(server, study, systemClock, {
+            salt: sweepSalt(study, stored),
             baselineOutputs: storedOutputs(store.measurements(stored.id)),
           }),
           held,

@@ -61,6 +61,7 @@ export function benchDeclaration() {
     .option('--compare <url>', 'second server, measured in turns with the first')
     .option('--rounds <n>', 'rounds of a comparison', wholeNumber(1), 3)
     .option('--seed <n>', 'seed of the prompts', wholeNumber(0), 1)
+    .option('--salt <text>', 'sends the prompts of an earlier run again (default: new ones)')
     .option('--request-timeout <seconds>', 'limit of one request', wholeNumber(1), 600)
     .option('--point-timeout <seconds>', 'limit of one point', wholeNumber(1), 3600)
     .option('--stall <seconds>', 'ends a point when no byte came for this long', positive, 60)

@@ -23,7 +23,7 @@ export function benchCommand(context: CliContext) {
     const signal = context.takeSignals();
     const apiKey = apiKeyFrom(flags.apiKeyEnv, context);
     // A new one each time, or a server that has seen the prompts answers from its cache.
-    const salt = `bench/${String(systemClock.wallMs())}`;
+    const salt = flags.salt ?? `bench/${String(systemClock.wallMs())}`;
     const settingsFor = async (baseUrl: string): Promise<BenchOptions> => {
       const access = { baseUrl, ...(apiKey === undefined ? {} : { apiKey }) };
       const server = await fetchServerInfo(access, signal);

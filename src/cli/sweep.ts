@@ -15,7 +15,7 @@ import { experienceOf, launchDurations, launchesDone } from '../study/experience
 import { identityOf, openStudy } from '../study/identity.ts';
 import { createLaunchBuilder } from '../study/launch-builder.ts';
 import { forgetLessons } from '../study/lessons.ts';
-import { createMeasurer, createProbe } from '../study/measurer.ts';
+import { createMeasurer, createProbe, sweepSalt } from '../study/measurer.ts';
 import { storedOutputs } from '../study/output-check.ts';
 import { type PreparedSweep, prepareSweep, storePlan } from '../study/prepare.ts';
 import { proveServing } from '../study/prove-serving.ts';
@@ -186,12 +186,16 @@ async function runPrepared(
   const facts = planFacts(prepared, experienceOf(store, study.name));
   for (const warning of facts.warnings) context.stderr(`warning: ${warning}`);
 
+  const salt = sweepSalt(study, stored);
   const { expect } = study.baseline;
   const guard =
     expect === undefined
       ? undefined
       : measuring(
-          createMeasurer(access, study, clock, { workload: expect.workload, salt: 'expect/' }),
+          createMeasurer(access, study, clock, {
+            workload: expect.workload,
+            salt: `${salt}/expect`,
+          }),
         );
   await using view = openLiveView(context, study.profile);
   view.emit({ type: 'cleaned-up', ended });
@@ -221,6 +225,7 @@ async function runPrepared(
       probe: createProbe(access, study.workload),
       measurer: measuring(
         createMeasurer(access, study, clock, {
+          salt,
           baselineOutputs: storedOutputs(store.measurements(stored.id)),
         }),
       ),

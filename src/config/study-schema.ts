@@ -69,6 +69,11 @@ const workload = z.strictObject({
   api: z.enum(['native', 'openai-completions', 'openai-chat']).optional().describe('native'),
   requests: count.optional().describe('requests per measurement; max(4, 2 x concurrency)'),
   seed: count.optional().describe('prompts are the same for the same seed; 1'),
+  salt: word
+    .optional()
+    .describe(
+      'sends the prompts of an earlier sweep again: the first part of prompt_salt in its conditions; new for every sweep',
+    ),
   token_id: count.optional().describe('token that fixed-token prompts repeat; 23066'),
   id_range: z
     .array(count)

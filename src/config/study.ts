@@ -54,6 +54,8 @@ export interface WorkloadConfig {
   /** Requests per point; default max(4, 2 x concurrency). */
   readonly requests?: number;
   readonly seed: number;
+  /** Salt of the sweep whose prompts are sent again; absent for prompts that no server has seen. */
+  readonly salt?: string;
   /** Token id of `fixed-token` prompts. */
   readonly tokenId: number;
   /** Ids of `random-ids` prompts. */

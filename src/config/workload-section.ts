@@ -34,6 +34,7 @@ export function readWorkload(
     minimum = 1,
   ) => readCount([...path, key], section[key] ?? fallback, problems, minimum);
   const requests = section.requests ?? defaults.requests;
+  const salt = section.salt ?? defaults.salt;
   return {
     prompts:
       section.prompts === undefined
@@ -48,6 +49,7 @@ export function readWorkload(
     }),
     seed: count('seed', defaults.seed, 0),
     tokenId: count('token_id', defaults.tokenId, 0),
+    ...(salt !== undefined && { salt: String(salt) }),
     ...readPromptShape(path, section, defaults, problems),
     ...readArrivals(path, section, defaults, problems),
   };

@@ -7,6 +7,7 @@ import { requestsInFlight } from '../load/requests-in-flight.ts';
 import { readMetricsText } from '../load/server-counters.ts';
 import { completeOnce, fetchServerInfo, type ServerAccess } from '../load/server-probe.ts';
 import { redactJson, secretValues } from '../sglang/redact.ts';
+import type { StoredStudy } from '../storage/study-store.ts';
 import { OutputChecker, withCheck } from './output-check.ts';
 import { pointWorkload } from './point-workload.ts';
 import type { Measurer, PointRequest, PointResult, ServerProbe } from './services.ts';
@@ -66,8 +67,8 @@ function redactInfo(
 /**
  * Takes the measurements of a study with its workload.
  *
- * Prompts depend on seed, round, concurrency and repeat alone, so that every trial gets the same
- * ones and no measurement of a launch sees those of another.
+ * Prompts depend on seed, salt, round, concurrency and repeat alone, so that every trial gets the
+ * same ones and no measurement of a launch sees those of another.
  */
 export function createMeasurer(
   access: ServerAccess,
@@ -75,14 +76,15 @@ export function createMeasurer(
   clock: Clock,
   {
     workload = study.workload,
-    salt = '',
+    salt,
     baselineOutputs,
   }: {
     workload?: WorkloadConfig;
-    salt?: string;
+    /** That of the sweep: the server has seen no prompt of another one. */
+    salt: string;
     /** What the baseline answered in an earlier, interrupted run of the sweep. */
     baselineOutputs?: GuardOutputs | undefined;
-  } = {},
+  },
 ): Measurer {
   const checker = new OutputChecker(
     { ...access, api: workload.api },
@@ -102,7 +104,7 @@ export function createMeasurer(
           concurrency,
           warmUpRequests: study.measure.warmUp.requests,
           warmUpLimitSeconds: study.measure.warmUp.limitSeconds,
-          salt: `${salt}${String(round)}/${String(repeat)}`,
+          salt: `${salt}/${String(round)}/${String(repeat)}`,
           requestTimeoutSeconds: study.measure.requestTimeoutSeconds,
           pointTimeoutSeconds: study.measure.pointTimeoutSeconds,
           stallSeconds: study.measure.stallSeconds,
@@ -128,4 +130,12 @@ export function createMeasurer(
       };
     },
   };
+}
+
+/** Salt of a sweep's prompts: new for each, unless its study asks for those of an earlier one. */
+export function sweepSalt(
+  { workload }: Study,
+  { createdAtMs }: Pick<StoredStudy, 'createdAtMs'>,
+): string {
+  return workload.salt ?? String(createdAtMs);
 }

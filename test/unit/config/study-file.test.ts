@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseStudy } from '../../../src/config/load-study.ts';
 import { UserError } from '../../../src/errors.ts';
 import { countSpace } from '../../../src/search-space/count.ts';
+import { sweepSalt } from '../../../src/study/measurer.ts';
 
 const SELF = ['/node', '/nightsweep.js'];
 const MINIMAL = `study: s
@@ -500,6 +501,13 @@ describe('the shape of the load', () => {
       from: 0,
       below: 512,
     });
+  });
+
+  test('has new prompts in every sweep unless the salt of an earlier one is given', () => {
+    const stored = { createdAtMs: 1_796_062_394_000 };
+    expect(sweepSalt(parse(MINIMAL), stored)).toBe('1796062394000');
+    const again = parse(withSection('workload: {salt: 1795000000000}'));
+    expect(sweepSalt(again, stored)).toBe('1795000000000');
   });
 
   test('a recorded baseline takes over only what its own prompts have', () => {
