@@ -142,7 +142,7 @@ export const tools: Readonly<Record<string, Tool>> = {
     argv: (load) => [
       join(work, 'aiperf/bin/aiperf'),
       ...['profile', '-m', 'truth', '--endpoint-type', 'completions', '--streaming'],
-      ...['--url', url(load), '--tokenizer', 'builtin', '--use-server-token-count'],
+      ...['--url', url(load), '--tokenizer', model, '--use-server-token-count'],
       ...['--concurrency', String(load.concurrency), '--request-count', String(load.requests)],
       ...['--isl', '100', '--osl', String(load.tokens), '--extra-inputs', 'ignore_eos:true'],
       ...['--artifact-dir', load.folder, '--ui', 'none'],

@@ -4,6 +4,8 @@ import type { LoadPlan, LoadRunEnd } from './load-run.ts';
 /** Wall ms between two looks at the limits: a twentieth of the tightest one, within these bounds. */
 const MIN_TICK_MS = 2;
 const MAX_TICK_MS = 250;
+/** Wall ms before a run may be hopeless: a shorter one wastes nothing, and a busy moment is most of it. */
+const MIN_JUDGED_MS = 1000;
 
 /** What the limits are judged by, all in the run's time. */
 export interface RunState {
@@ -47,6 +49,6 @@ function isHopeless(plan: LoadPlan, nowMs: number, run: RunState): boolean {
   if (plan.hopeless === undefined) return false;
   const { expectedTokensPerSecond, fraction } = plan.hopeless;
   const expectedMs = ((plan.requests * plan.outputTokens) / expectedTokensPerSecond) * 1000;
-  if (nowMs < expectedMs) return false;
+  if (nowMs < Math.max(expectedMs, MIN_JUDGED_MS * plan.timeScale)) return false;
   return run.tokensSoFar() < (fraction * expectedTokensPerSecond * nowMs) / 1000;
 }
