@@ -30,6 +30,12 @@ export class UserError extends Error {
   }
 }
 
+/**
+ * A UserError after which no further launch can go well, or none may be tried: it ends a sweep,
+ * where any other one costs a trial.
+ */
+export class EndOfSweepError extends UserError {}
+
 /** Marks code that the types make unreachable; reaching it is a bug. */
 export function assertNever(value: never): never {
   throw new Error(`unexpected value: ${JSON.stringify(value)}`);

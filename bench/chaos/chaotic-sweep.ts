@@ -133,9 +133,7 @@ async function sweepIn(
       clock,
       emit,
       store: failingStore(store, () => current?.outside === 'full-disk'),
-      target: inProcessTarget(clock, study.start.stopSeconds, live, () =>
-        current?.outside === 'never-stops' ? 'pid 4242' : undefined,
-      ),
+      target: inProcessTarget(clock, study.start.stopSeconds, live, () => current?.outside),
       start: study.start,
       probe: inSimulatedTime(createProbe(access, study.workload)),
       measurer: {

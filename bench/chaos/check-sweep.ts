@@ -36,7 +36,8 @@ export function verdictsOf({ trials, injected, end, events }: ChaoticSweep): rea
 
 /** Failures outside the servers end the sweep instead of the trial. */
 function foundIn({ state, cause }: StoredTrial, { outside }: Failure, end: string): string {
-  const endsTheSweep = outside !== undefined && outside !== 'foreign-requests';
+  const endsTheSweep =
+    outside !== undefined && outside !== 'foreign-requests' && outside !== 'start-refused';
   return endsTheSweep ? `sweep ended: ${end}` : `${state} ${String(cause)}`;
 }
 
@@ -58,6 +59,7 @@ function endFaults({ end, stillRuns, openLaunches }: ChaoticSweep): readonly str
   const known =
     isFull ||
     end.startsWith('the server could not be stopped: pid 4242') ||
+    end === 'the server could not be stopped: the link broke' ||
     end === 'finished' ||
     end === 'broken-environment';
   return [

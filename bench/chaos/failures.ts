@@ -6,7 +6,13 @@ export interface Failure {
   /** In the first launch of the trial only: by chance, not by its flags. */
   readonly once?: true;
   /** Something outside the server. */
-  readonly outside?: 'foreign-requests' | 'full-disk' | 'gpu-never-free' | 'never-stops';
+  readonly outside?:
+    | 'foreign-requests'
+    | 'full-disk'
+    | 'gpu-never-free'
+    | 'never-stops'
+    | 'start-refused'
+    | 'stop-fails';
   /** State and cause that the trial must end with; any of them. */
   readonly expected: readonly string[];
   /** Words of a notice, for a trial that a further launch completed after it was noticed. */
@@ -138,6 +144,18 @@ export const FAILURES: readonly Failure[] = [
     switches: () => [],
     outside: 'never-stops',
     expected: ['sweep ended: the server could not be stopped: pid 4242 left'],
+  },
+  {
+    name: 'start refused by the machine',
+    switches: () => [],
+    outside: 'start-refused',
+    expected: ['failed error'],
+  },
+  {
+    name: 'link that breaks during the stop',
+    switches: () => [],
+    outside: 'stop-fails',
+    expected: ['sweep ended: the server could not be stopped: the link broke'],
   },
   {
     name: 'GPU memory never given back',

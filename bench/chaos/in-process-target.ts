@@ -1,8 +1,10 @@
 import type { Clock } from '../../src/clock.ts';
+import { UserError } from '../../src/errors.ts';
 import { listeningIdentity } from '../../src/server/listening.ts';
 import type { LaunchRequest, RunningServer, ServerExit, Target } from '../../src/server/target.ts';
 import { findLaunchProgram } from '../../src/sglang/launch-program.ts';
 import { type StartedSimulator, startSimulator } from '../../src/simulator/main.ts';
+import type { Failure } from './failures.ts';
 
 /** Servers that run, over all sweeps of this process: empty when a sweep has cleaned up. */
 export class LiveServers {
@@ -32,11 +34,14 @@ export function inProcessTarget(
   clock: Clock,
   stopSeconds: number,
   live: LiveServers,
-  /** A process of the current server that survives every stop. */
-  survivor: () => string | undefined,
+  /** What goes wrong around the current server. */
+  trouble: () => Failure['outside'],
 ): Target {
   return {
-    start: (request) => Promise.resolve(startServer(request, clock, stopSeconds, live, survivor)),
+    start: (request) =>
+      trouble() === 'start-refused'
+        ? Promise.reject(new UserError('the port is taken'))
+        : Promise.resolve(startServer(request, clock, stopSeconds, live, trouble)),
     cleanUp: () => Promise.resolve([]),
   };
 }
@@ -46,7 +51,7 @@ function startServer(
   clock: Clock,
   stopSeconds: number,
   live: LiveServers,
-  survivor: () => string | undefined,
+  trouble: () => Failure['outside'],
 ): RunningServer {
   const { simulator, refusal } = begin(request);
   if (simulator !== undefined) live.add(request.baseUrl);
@@ -71,7 +76,8 @@ function startServer(
     await Promise.race([exited, clock.sleep(stopSeconds * 1000)]);
     await simulator?.kill();
     await exited;
-    const survivors = [survivor() ?? []].flat();
+    if (trouble() === 'stop-fails') throw new UserError('the link broke');
+    const survivors = trouble() === 'never-stops' ? ['pid 4242'] : [];
     const seconds = (clock.nowMs() - startedAtMs) / 1000;
     return { clean: survivors.length === 0, seconds, survivors };
   };

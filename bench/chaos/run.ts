@@ -63,4 +63,5 @@ const wrong = verdicts.filter(({ right }) => !right).length;
 console.log(
   `\n${String(done)} sweeps, ${String(verdicts.length)} trials: ${String(wrong)} wrong causes, ${String(faults)} other faults`,
 );
-process.exitCode = wrong + faults > 0 ? 1 : 0;
+// Servers that were made to hang keep timers for long.
+process.exit(wrong + faults > 0 ? 1 : 0);

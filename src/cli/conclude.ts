@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Study } from '../config/study.ts';
+import { EXIT } from '../errors.ts';
 import { localHost } from '../host/local-host.ts';
 import { decide } from '../ranking/decide.ts';
 import { decisionText } from '../report/decision-text.ts';
@@ -64,7 +65,8 @@ export async function conclude(
     study: study.name,
     text: isTrouble ? endText(end) : decisionText(ranking, decision),
   });
-  context.setExitCode(exitCodeOf(decision));
+  // What is ranked so far may be half of the plan: nobody may take it for the result of a night.
+  context.setExitCode(isTrouble ? EXIT.operatorError : exitCodeOf(decision));
 }
 
 /** Tells people that a sweep ended without a result; an interrupt is their own doing. */

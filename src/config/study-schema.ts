@@ -155,6 +155,9 @@ const start = z.strictObject({
   stall: duration.optional().describe('gives a launch up when its log stands still; 5m'),
   total: duration.optional().describe('gives a launch up in any case; 30m'),
   stop: duration.optional().describe('time to stop in before it is killed; 60s'),
+  gpu_release: duration
+    .optional()
+    .describe('time until the GPU must be free again after a stop; 2m'),
 });
 
 const expectation = z.strictObject({

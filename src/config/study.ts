@@ -95,6 +95,8 @@ export interface StartConfig {
   readonly stallSeconds: number;
   readonly totalSeconds: number;
   readonly stopSeconds: number;
+  /** A stopped server that still holds GPU memory after this long ends the sweep. */
+  readonly gpuReleaseSeconds: number;
 }
 
 export interface BaselineExpectation {

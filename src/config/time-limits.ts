@@ -5,9 +5,10 @@ import type { StudyFile } from './study-schema.ts';
 
 /**
  * Model loading and graph capture print progress all the time, so five minutes of silence are a
- * hang (field report A10); half an hour in all is the usual `TimeoutStartSec` of such units.
+ * hang (field report A10); half an hour in all is the usual `TimeoutStartSec` of such units. The
+ * driver gives memory back within seconds; 30 s and more were seen (SGLang 0.5.23, network.py:62-67).
  */
-const DEFAULT_START = { stall: '5m', total: '30m', stop: '60s' };
+const DEFAULT_START = { stall: '5m', total: '30m', stop: '60s', gpu_release: '2m' };
 
 /** A request of 1000 tokens takes seconds to a minute: these end hangs, not slow servers. */
 const DEFAULT_MEASURE = { request_timeout: '10m', point_timeout: '30m', stall: '60s' };
@@ -29,6 +30,7 @@ export function readStart(
     stallSeconds: seconds('stall'),
     totalSeconds: seconds('total'),
     stopSeconds: seconds('stop'),
+    gpuReleaseSeconds: seconds('gpu_release'),
   };
 }
 

@@ -1,7 +1,7 @@
-import { UserError } from '../errors.ts';
+import { EndOfSweepError } from '../errors.ts';
 
 /** The machine could not be reached, or not any more: nothing is known about what runs there. */
-export class HostUnreachableError extends UserError {}
+export class HostUnreachableError extends EndOfSweepError {}
 
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

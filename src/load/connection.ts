@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
-import { UserError } from '../errors.ts';
 import { requireFiles } from './file-limit.ts';
 import { type ResponseEvents, ResponseReader } from './http-response.ts';
+import { NoAnswerError } from './network-failure.ts';
 import { openSocket } from './socket.ts';
 
 /**
@@ -189,8 +189,8 @@ class ClosedError extends Error {
 }
 
 /**
- * Opens `count` connections side by side. Throws UserError when the server cannot be reached or
- * the file limit is too low; none is left open then.
+ * Opens `count` connections side by side. Throws NoAnswerError when the server cannot be reached,
+ * UserError when the file limit is too low; none is left open then.
  */
 export async function openConnections(origin: URL, count: number): Promise<Connection[]> {
   requireFiles(count);
@@ -199,7 +199,7 @@ export async function openConnections(origin: URL, count: number): Promise<Conne
   const failure = opened.find((result) => result.status === 'rejected');
   if (failure === undefined) return connections;
   for (const connection of connections) connection.abort();
-  throw new UserError(`cannot open ${count} connections to ${origin.origin}`, {
+  throw new NoAnswerError(`cannot open ${count} connections to ${origin.origin}`, {
     hint: 'is the server running there?',
     cause: failure.reason,
   });

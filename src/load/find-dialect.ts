@@ -1,6 +1,7 @@
 import { type Dialect, fullDialect } from './dialect.ts';
 import { httpCall } from './http-call.ts';
 import type { Api } from './load-run.ts';
+import { noAnswer } from './network-failure.ts';
 import { apiPaths, requestBody } from './request-body.ts';
 import type { ServerAccess } from './server-probe.ts';
 
@@ -37,7 +38,7 @@ export async function findDialect(
       body: requestBody(shape, { kind: 'text', text: 'Hello' }, 'nightsweep-dialect'),
       timeoutMs: PROBE_TIMEOUT_MS,
       signal,
-    }).catch(() => undefined);
+    }).catch(noAnswer);
     signal?.throwIfAborted();
     if (answer === undefined || !REFUSALS.has(answer.status)) return dialect;
     const named = left.findIndex(({ key }) => answer.text.includes(key));

@@ -1,5 +1,5 @@
-import { UserError } from '../errors.ts';
 import type { Api } from './load-run.ts';
+import { NoAnswerError } from './network-failure.ts';
 import { type CompletionRequest, completeOnce, type ServerAccess } from './server-probe.ts';
 
 /** Answers at temperature 0 to the guard's prompts, in their order. */
@@ -64,13 +64,13 @@ export async function askGuardPrompts(
 /** A server under pressure refuses now and then: that is for the load run to count. */
 const ATTEMPTS = 5;
 
-/** @throws UserError when the server refuses every time. */
+/** @throws NoAnswerError when the server refuses every time. */
 async function askPatiently(request: CompletionRequest, signal?: AbortSignal): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return (await completeOnce(request, signal)).text;
     } catch (error) {
-      if (!(error instanceof UserError) || attempt === ATTEMPTS) throw error;
+      if (!(error instanceof NoAnswerError) || attempt === ATTEMPTS) throw error;
     }
   }
 }

@@ -1,4 +1,5 @@
 import { httpCall } from './http-call.ts';
+import { noAnswer } from './network-failure.ts';
 import type { ServerAccess } from './server-probe.ts';
 
 const LOADS_TIMEOUT_MS = 5000;
@@ -12,7 +13,7 @@ export async function requestsInFlight(
   signal?: AbortSignal,
 ): Promise<number | null> {
   const call = { ...access, path: '/v1/loads', timeoutMs: LOADS_TIMEOUT_MS, signal };
-  const answer = await httpCall(call).catch(() => undefined);
+  const answer = await httpCall(call).catch(noAnswer);
   signal?.throwIfAborted();
   return answer?.status === 200 ? countRequests(answer.text) : null;
 }

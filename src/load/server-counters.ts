@@ -1,5 +1,6 @@
 import type { ServerCounters } from '../metrics/server-counts.ts';
 import { httpCall } from './http-call.ts';
+import { noAnswer } from './network-failure.ts';
 import type { ServerAccess } from './server-probe.ts';
 
 const METRICS_TIMEOUT_MS = 5000;
@@ -43,7 +44,7 @@ export async function readMetricsText(
   signal?: AbortSignal,
 ): Promise<string | undefined> {
   const call = { ...access, path: '/metrics', timeoutMs: METRICS_TIMEOUT_MS, signal };
-  const answer = await httpCall(call).catch(() => undefined);
+  const answer = await httpCall(call).catch(noAnswer);
   signal?.throwIfAborted();
   return answer?.status === 200 ? answer.text : undefined;
 }

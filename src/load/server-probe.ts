@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
-import { UserError } from '../errors.ts';
 import { httpCall } from './http-call.ts';
 import type { Api, Prompt } from './load-run.ts';
+import { NoAnswerError, noAnswer } from './network-failure.ts';
 import { apiPaths, requestBody } from './request-body.ts';
 import { errorMessage, isObject, numberOf, parseJson } from './stream-error.ts';
 
@@ -30,7 +30,7 @@ const INFO_TIMEOUT_MS = 10_000;
 
 /**
  * Asks the server what it is. `/server_info` (older SGLang: `/get_server_info`) tells a native
- * server, else `/v1/models` an OpenAI-compatible one. Throws UserError when neither answers.
+ * server, else `/v1/models` an OpenAI-compatible one. Throws NoAnswerError when neither answers.
  */
 export async function fetchServerInfo(
   access: ServerAccess,
@@ -51,7 +51,7 @@ export async function fetchServerInfo(
     const model = first['id'];
     return { kind: 'openai', version: null, model, timeScale: 1, runningLimit: null, raw: null };
   }
-  throw new UserError(
+  throw new NoAnswerError(
     `${access.baseUrl} answers, but neither /server_info nor /v1/models (HTTP ${models.status})`,
     { hint: 'the base URL must be that of an SGLang or an OpenAI-compatible server' },
   );
@@ -111,7 +111,10 @@ export async function flushCache(
       method: 'POST',
       timeoutMs: FLUSH_WAIT_SECONDS * 2000,
       signal,
-    }).catch((error: unknown) => ({ status: 0, text: String(error) }));
+    }).catch((error: unknown) => {
+      noAnswer(error);
+      return { status: 0, text: String(error) };
+    });
     signal?.throwIfAborted();
     message = answer.text.trim();
     if (answer.status === 200) return { flushed: true, attempts, message };
@@ -149,7 +152,7 @@ export interface Completion {
 
 /**
  * One real completion without streaming: the proof that a server is ready, and the smoke test.
- * Throws UserError when the server refuses or answers with an error (RefusedKeyError where it is
+ * Throws NoAnswerError when the server refuses or answers with an error (RefusedKeyError where it is
  * our key), the transport's error when it cannot be reached or takes longer than `timeoutMs`.
  */
 export async function completeOnce(
@@ -169,7 +172,7 @@ export async function completeOnce(
   if (answer.status === 401 || answer.status === 403) throw refusedKey(request, answer.status);
   if (answer.status !== 200 || !isObject(json) || json['error'] !== undefined) {
     const reason = errorMessage(json ?? answer.text).slice(0, 500);
-    throw new UserError(`a test completion failed with HTTP ${answer.status}: ${reason}`);
+    throw new NoAnswerError(`a test completion failed with HTTP ${answer.status}: ${reason}`);
   }
   return request.api === 'native' ? nativeCompletion(json) : openAiCompletion(json);
 }
@@ -217,7 +220,7 @@ async function getJson(
     };
   } catch (cause) {
     signal?.throwIfAborted();
-    throw new UserError(`no answer from ${access.baseUrl}${path}`, {
+    throw new NoAnswerError(`no answer from ${access.baseUrl}${path}`, {
       hint: 'is the server running there?',
       cause,
     });
@@ -225,7 +228,7 @@ async function getJson(
 }
 
 /** The server wants another API key than ours: asking again is useless. */
-export class RefusedKeyError extends UserError {}
+export class RefusedKeyError extends NoAnswerError {}
 
 function refusedKey(access: ServerAccess, status: number): RefusedKeyError {
   return new RefusedKeyError(`${access.baseUrl} refuses the request (HTTP ${status})`, {

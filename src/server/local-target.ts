@@ -171,8 +171,14 @@ export async function requireFreePort(baseUrl: string): Promise<void> {
 }
 
 async function refuseMissingFolder(path: string): Promise<void> {
-  const facts = await stat(path).catch(() => undefined);
-  if (facts?.isDirectory() === true) return;
+  try {
+    if ((await stat(path)).isDirectory()) return;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') {
+      throw new UserError(`cannot look at the working directory ${path}`, { cause: error });
+    }
+  }
   throw new UserError(`the working directory ${path} does not exist`);
 }
 

@@ -81,6 +81,7 @@ export async function waitUntilReady(options: WaitOptions): Promise<Readiness> {
   let logBytes = server.logBytes();
   const moments = { startedAtMs: server.startedAtMs, logMs: clock.nowMs(), stepMs: clock.nowMs() };
   let progress = '';
+  let ownLines: OwnLines = { newest: '', count: 0 };
   const notReady = (why: NotReadyReason): Readiness => {
     const exit = server.exit();
     return {
@@ -104,7 +105,9 @@ export async function waitUntilReady(options: WaitOptions): Promise<Readiness> {
       }
       if (server.logBytes() > logBytes) {
         logBytes = server.logBytes();
-        moments.logMs = clock.nowMs();
+        const own = ownLinesSince(ownLines, server);
+        if (own !== ownLines) moments.logMs = clock.nowMs();
+        ownLines = own;
         const now = options.progress?.() ?? '';
         if (now !== progress) moments.stepMs = clock.nowMs();
         progress = now;
@@ -118,6 +121,32 @@ export async function waitUntilReady(options: WaitOptions): Promise<Readiness> {
   } finally {
     await prober.stop();
   }
+}
+
+/** Lines that uvicorn prints for requests, our own probes among them. */
+const ACCESS_LINE = /"(?:GET|POST|HEAD|PUT|DELETE) \S+ HTTP\/[\d.]+" \d{3}/;
+/** A server that answers nothing but errors prints two lines a second; looked back for minutes. */
+const OWN_LINE_SEARCH = 400;
+
+/** What the log shows of the server itself: lines for requests are left out. */
+interface OwnLines {
+  readonly newest: string;
+  /** In the lines that are looked at. */
+  readonly count: number;
+}
+
+/**
+ * What the server itself has printed when it printed anything since `before`, else `before`: one
+ * that answers 503 for ever logs each of our probes, which is no progress.
+ */
+function ownLinesSince(before: OwnLines, server: RunningServer): OwnLines {
+  const lines = server.logTail(OWN_LINE_SEARCH);
+  // Less than a line was printed so far: a progress bar that draws its first.
+  if (lines.length === 0) return { newest: '', count: server.logBytes() };
+  const own = lines.filter((line) => !ACCESS_LINE.test(line));
+  const now = { newest: own.at(-1) ?? before.newest, count: own.length };
+  // A line that is repeated is one more; fewer are left only as old ones drop out of sight.
+  return now.newest !== before.newest || now.count > before.count ? now : before;
 }
 
 /** Moments of a wait, ms of the clock: start, last line of the log, last step of progress. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { UserError } from '../errors.ts';
+import { EndOfSweepError, UserError } from '../errors.ts';
 import { HostUnreachableError } from '../host/ssh-errors.ts';
 import type { SystemdAccess } from './systemd-access.ts';
 import {
@@ -121,7 +121,7 @@ export async function editedSince(
 /** @throws UserError naming what others changed in the unit, if anything. */
 export function requireUnedited({ unit }: SystemdAccess, edits: readonly string[]): void {
   if (edits.length === 0) return;
-  throw new UserError(`${unit} was changed during the sweep: ${edits.join('; ')}`, {
+  throw new EndOfSweepError(`${unit} was changed during the sweep: ${edits.join('; ')}`, {
     hint: 'The sweep stops so that the change is not lost. Production comes back with the change in force.',
   });
 }

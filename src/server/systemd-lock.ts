@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname, userInfo } from 'node:os';
 import { z } from 'zod';
-import { UserError } from '../errors.ts';
+import { EndOfSweepError, UserError } from '../errors.ts';
 import { removeFiles, type SystemdAccess } from './systemd-access.ts';
 import { readUptimeSeconds } from './systemd-lease.ts';
 
@@ -95,12 +95,12 @@ export async function takeLock(
   }
 }
 
-/** Throws UserError unless the lock is still ours: a tuner that was cut off must take it again. */
+/** Throws EndOfSweepError unless the lock is still ours: a tuner that was cut off must take it again. */
 export async function requireLock(access: SystemdAccess, owner: LockOwner): Promise<void> {
   const held = await lockOwner(access);
   if (held?.id === owner.id) return;
   const now = held === undefined ? 'nobody' : `${held.who} (study ${held.study})`;
-  throw new UserError(
+  throw new EndOfSweepError(
     `${access.unit} on ${access.host.name} is not ours any more: ${now} holds it`,
     {
       hint: 'The lease ran out while the link was broken, and production was restored. Run the same command again to go on.',

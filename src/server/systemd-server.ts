@@ -1,5 +1,6 @@
 import { constants } from 'node:os';
 import type { Clock } from '../clock.ts';
+import { UserError } from '../errors.ts';
 import type { CappedLog } from './capped-log.ts';
 import type { LogTail } from './log-tail.ts';
 import type { SystemdAccess } from './systemd-access.ts';
@@ -39,6 +40,7 @@ export class SystemdServer implements RunningServer {
   #exit: ServerExit | undefined;
   #logBytes = 0;
   #stopRequested = false;
+  #fault: Error | undefined;
   #stopping: Promise<StopProof> | undefined;
 
   constructor(
@@ -101,13 +103,21 @@ export class SystemdServer implements RunningServer {
 
   async #stop(): Promise<StopProof> {
     this.#stopRequested = true;
-    const proof = (await this.#isOurs())
-      ? await stopUnit(this.#access, this.#launch, this.#clock, this.#limits)
-      : await this.#proveGone();
-    this.#stopWatching.abort();
-    await this.#watching;
-    await this.#look();
-    await this.#log.close();
+    let proof: StopProof;
+    try {
+      proof = (await this.#isOurs())
+        ? await stopUnit(this.#access, this.#launch, this.#clock, this.#limits)
+        : await this.#proveGone();
+    } finally {
+      this.#stopWatching.abort();
+      await this.#watching;
+    }
+    try {
+      await this.#look();
+    } finally {
+      await this.#log.close();
+    }
+    if (this.#fault !== undefined) throw this.#fault;
     return proof;
   }
 
@@ -120,8 +130,15 @@ export class SystemdServer implements RunningServer {
 
   async #watch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted && this.#exit === undefined) {
-      // A broken link says nothing about the server: the next look will.
-      await this.#look().catch(() => undefined);
+      try {
+        await this.#look();
+      } catch (error) {
+        // A broken link says nothing about the server: the next look will. A fault of ours is told
+        // by the stop, which nobody can miss.
+        if (!(error instanceof UserError)) {
+          this.#fault ??= error instanceof Error ? error : new Error(String(error));
+        }
+      }
       await this.#clock.sleep(POLL_MS, signal).catch(() => undefined);
     }
   }

@@ -1,4 +1,4 @@
-import { UserError } from '../errors.ts';
+import { EndOfSweepError, UserError } from '../errors.ts';
 import { listEntries } from '../service-file/merge.ts';
 import { readService, requireSglangLaunch } from '../service-file/read-service.ts';
 import type { ReadServiceOptions, Service } from '../service-file/service.ts';
@@ -49,9 +49,7 @@ export async function readSystemdService(access: SystemdAccess): Promise<Systemd
   const account = await userEnvironment(access, first.service.user);
   const { options, service } = read({ ...inherited, ...account });
   requireSglangLaunch(service);
-  const cmdline = await access.host
-    .readText(`/proc/${state.mainPid}/cmdline`)
-    .catch(() => undefined);
+  const cmdline = await readCommandLine(access, state.mainPid);
   const runningArgv =
     state.mainPid === 0 || cmdline === undefined || cmdline === ''
       ? undefined
@@ -64,6 +62,16 @@ export async function readSystemdService(access: SystemdAccess): Promise<Systemd
     runningArgv,
     runsAsWritten: runningArgv === undefined || runs(runningArgv, service.argv),
   };
+}
+
+/** Undefined for a process that is gone, or that another user hides: then nothing is compared. */
+async function readCommandLine(access: SystemdAccess, pid: number): Promise<string | undefined> {
+  try {
+    return await access.host.readText(`/proc/${pid}/cmdline`);
+  } catch (error) {
+    if (error instanceof UserError && !(error instanceof EndOfSweepError)) return undefined;
+    throw error;
+  }
 }
 
 /** Texts of the files of `EnvironmentFile=`, by path; those that do not exist are left out. */

@@ -31,7 +31,13 @@ import type {
   StudyStore,
   TrialState,
 } from './study-store.ts';
-import { makeBaseline, mergeTrials, type PlannedTrial, readTrials } from './trial-rows.ts';
+import {
+  makeBaseline,
+  mergeTrials,
+  type PlannedTrial,
+  readTrial,
+  readTrials,
+} from './trial-rows.ts';
 
 /** The study store over one SQLite connection; made by `openStore`, which prepares the file. */
 export class SqliteStudyStore implements StudyStore {
@@ -74,6 +80,10 @@ export class SqliteStudyStore implements StudyStore {
 
   trials(studyId: number): readonly StoredTrial[] {
     return readTrials(this.#db, studyId);
+  }
+
+  trial(trialId: number): StoredTrial | undefined {
+    return readTrial(this.#db, trialId);
   }
 
   setTrialState(

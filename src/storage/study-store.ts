@@ -175,6 +175,8 @@ export interface StudyStore extends Disposable {
     }[],
   ): readonly StoredTrial[];
   trials(studyId: number): readonly StoredTrial[];
+  /** One trial as it is now: a study may have thousands. Undefined when there is none of this id. */
+  trial(trialId: number): StoredTrial | undefined;
   setTrialState(
     trialId: number,
     state: TrialState,

@@ -25,12 +25,21 @@ export interface PlannedTrial {
 /** Trials by number. */
 export function readTrials(db: Database, studyId: number): StoredTrial[] {
   const rows = db
-    .prepare(
-      `SELECT id, number, assignment, is_baseline, state, cause, reason
-       FROM trials WHERE study_id = ? ORDER BY number`,
-    )
+    .prepare(`SELECT ${TRIAL_COLUMNS} FROM trials WHERE study_id = ? ORDER BY number`)
     .all(studyId) as TrialRow[];
-  return rows.map((row) => ({
+  return rows.map(trialOf);
+}
+
+/** Undefined when there is none of this id. */
+export function readTrial(db: Database, trialId: number): StoredTrial | undefined {
+  const row = db.prepare(`SELECT ${TRIAL_COLUMNS} FROM trials WHERE id = ?`).get(trialId);
+  return row === undefined ? undefined : trialOf(row as TrialRow);
+}
+
+const TRIAL_COLUMNS = 'id, number, assignment, is_baseline, state, cause, reason';
+
+function trialOf(row: TrialRow): StoredTrial {
+  return {
     id: row.id,
     number: row.number,
     assignment: JSON.parse(row.assignment) as Assignment,
@@ -38,7 +47,7 @@ export function readTrials(db: Database, studyId: number): StoredTrial[] {
     state: row.state,
     cause: row.cause,
     reason: row.reason,
-  }));
+  };
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Study, WorkloadConfig } from '../config/study.ts';
-import { UserError } from '../errors.ts';
+import { EndOfSweepError, UserError } from '../errors.ts';
 import { redactArgv, redactText } from '../sglang/redact.ts';
 import { compareIdentity } from '../storage/compare-identity.ts';
 import type { StoredStudy, StudyIdentity, StudyStore } from '../storage/study-store.ts';
@@ -91,7 +91,7 @@ export function keepVersion(store: StudyStore, study: string, version: string): 
   const stored = store.findStudy(study);
   if (stored === undefined || stored.sglangVersion === version) return;
   if (stored.sglangVersion !== null) {
-    throw new UserError(
+    throw new EndOfSweepError(
       `study ${study} was measured with SGLang ${stored.sglangVersion}, but the server that was started runs ${version}`,
       { hint: 'go on with the old version, or give the study another name (study: ...)' },
     );

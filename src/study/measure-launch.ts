@@ -1,11 +1,11 @@
 import _ from 'lodash';
 import type { Clock } from '../clock.ts';
+import { isNetworkFailure } from '../load/network-failure.ts';
 import type { RunningServer } from '../server/target.ts';
 import type { EffectiveConfiguration } from '../sglang/effective-configuration.ts';
 import type { FailureCause } from '../sglang/failure-causes.ts';
 import type { MeasurementKey } from '../storage/study-store.ts';
 import { DEATH_POLL_MS, deathOf, environmentFailure } from './launch-failure.ts';
-import { isNetworkFailure } from './network-failure.ts';
 import type { LaunchDeps, LaunchJob } from './run-launch.ts';
 import { withServerMarks } from './server-marks.ts';
 import type { PointResult, ServerFacts } from './services.ts';
@@ -179,7 +179,11 @@ async function busyRequests(
 ): Promise<number | undefined> {
   const deadlineMs = clock.nowMs() + IDLE_WAIT_MS / timeScale;
   for (;;) {
-    const busy = await probe.inFlight?.(signal).catch(() => null);
+    const busy = await probe.inFlight?.(signal).catch((error: unknown) => {
+      // The server that ended meanwhile, or the sweep: whoever called looks at both.
+      if (signal.aborted) return null;
+      throw error;
+    });
     if (busy === undefined || busy === null || busy === 0) return undefined;
     if (clock.nowMs() >= deadlineMs) return busy;
     await clock.sleep(IDLE_POLL_MS / timeScale);

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Study, WorkloadConfig } from '../config/study.ts';
-import { UserError } from '../errors.ts';
 import { measurePoint } from '../load/measure-point.ts';
+import { NoAnswerError } from '../load/network-failure.ts';
 import type { GuardOutputs } from '../load/output-guard.ts';
 import { requestsInFlight } from '../load/requests-in-flight.ts';
 import { readMetricsText } from '../load/server-counters.ts';
@@ -38,7 +38,7 @@ export function createProbe(
         signal,
       );
       const tokens = completion.outputTokens ?? completion.text.length;
-      if (tokens < 1) throw new UserError('a test completion brought no token');
+      if (tokens < 1) throw new NoAnswerError('a test completion brought no token');
     },
     inFlight: (signal) => requestsInFlight(access, signal),
     facts: async (signal) => {

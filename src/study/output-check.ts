@@ -1,5 +1,5 @@
 import type { WorkloadConfig } from '../config/study.ts';
-import { UserError } from '../errors.ts';
+import { NoAnswerError } from '../load/network-failure.ts';
 import {
   askGuardPrompts,
   type GuardOutputs,
@@ -52,10 +52,10 @@ export class OutputChecker {
     const server = { ...this.#server, model: facts.model, timeScale: facts.timeScale };
     const outputs = await askGuardPrompts(server, signal).catch((error: unknown) => {
       // A server that refuses requests is judged by the load run, which counts them (C17).
-      if (error instanceof UserError) return error;
+      if (error instanceof NoAnswerError) return error;
       throw error;
     });
-    if (outputs instanceof UserError) {
+    if (outputs instanceof NoAnswerError) {
       return { conditions: { output_check: `not asked: ${outputs.message}` } };
     }
     if (isBaseline) {

@@ -11,12 +11,10 @@ import {
   withoutProcesses,
 } from '../server/gpu-gate.ts';
 import { requireFreePort } from '../server/local-target.ts';
+import { requireOwnAddress } from '../server/own-address.ts';
 import { type FreeSpace, freeSpace } from '../storage/free-space.ts';
 import { diskNeed, LEAST_FREE_BYTES } from './disk-need.ts';
 import type { Production } from './production.ts';
-
-/** The driver gives memory back within seconds; 30 s and more were seen (SGLang 0.5.23, network.py:62-67). */
-const GPU_RELEASE_SECONDS = 120;
 
 export interface PreflightOptions {
   readonly study: Study;
@@ -63,6 +61,7 @@ export function machineChecks(options: PreflightOptions): readonly MachineCheck[
     {
       name: 'port',
       check: async () => {
+        if (study.target.ssh === undefined) await requireOwnAddress(study.target.baseUrl);
         if (serving !== undefined) return 'is production’s own';
         await requireFreePort(study.target.baseUrl);
         return `that of ${study.target.baseUrl} is free`;
@@ -139,13 +138,14 @@ function fullDisk(
 
 async function heldGpus(
   before: GpuSnapshot,
-  { host, clock }: PreflightOptions,
+  { host, clock, study }: PreflightOptions,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const limits = { clock, limitSeconds: GPU_RELEASE_SECONDS, signal };
+  const limitSeconds = study.start.gpuReleaseSeconds;
+  const limits = { clock, limitSeconds, signal };
   const release = await waitForFreeGpus(host, before, limits);
   if (release.state === 'free') return undefined;
-  return `GPU memory was not given back within ${String(GPU_RELEASE_SECONDS)} s: ${release.reason}`;
+  return `GPU memory was not given back within ${String(limitSeconds)} s: ${release.reason}`;
 }
 
 function mib(bytes: number): string {
@@ -155,7 +155,9 @@ function mib(bytes: number): string {
 /** Whether the servers of a study use GPUs: all but simulated ones and those told to use the CPU. */
 export function usesGpus({ argv, text }: Pick<Production, 'argv' | 'text'>): boolean {
   if (argv.includes('--sim-gpu-file')) return true;
-  const isOnCpu = argv.some((word, i) => word === 'cpu' && argv[i - 1] === '--device');
+  const isOnCpu = argv.some(
+    (word, i) => word === '--device=cpu' || (word === 'cpu' && argv[i - 1] === '--device'),
+  );
   return !isOnCpu && !isSimulated({ text });
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { UserError } from '../errors.ts';
+import { isNetworkFailure } from '../load/network-failure.ts';
 import { RefusedKeyError } from '../load/server-probe.ts';
-import { isNetworkFailure } from './network-failure.ts';
 import type { ServerProbe } from './services.ts';
 
 const PAUSE_MS = 1000;

@@ -1,8 +1,15 @@
 import type { Clock } from '../clock.ts';
 import type { StartConfig } from '../config/study.ts';
-import { UserError } from '../errors.ts';
+import { EndOfSweepError, UserError } from '../errors.ts';
+import { isNetworkFailure } from '../load/network-failure.ts';
 import { type NotReadyReason, waitUntilReady } from '../server/readiness.ts';
-import type { LaunchRequest, RunningServer, ServerExit, Target } from '../server/target.ts';
+import type {
+  LaunchRequest,
+  RunningServer,
+  ServerExit,
+  StopProof,
+  Target,
+} from '../server/target.ts';
 import type { EffectiveConfiguration } from '../sglang/effective-configuration.ts';
 import type { FailureCause } from '../sglang/failure-causes.ts';
 import { startupProgress } from '../sglang/startup-stage.ts';
@@ -10,7 +17,6 @@ import type { MeasurementKey, StoredTrial, StudyStore } from '../storage/study-s
 import type { StudyEvent } from './events.ts';
 import { deathOf, environmentFailure, failureOf, LOG_SEARCH_LINES } from './launch-failure.ts';
 import { type MeasuringOutcome, measureLaunch } from './measure-launch.ts';
-import { isNetworkFailure } from './network-failure.ts';
 import type { ReadBack } from './read-back.ts';
 import type { Measurer, ServerFacts, ServerProbe } from './services.ts';
 import { startLimits } from './start-limits.ts';
@@ -27,6 +33,8 @@ const LOG_TAIL_LINES = 60;
  * no measurement was possible.
  */
 export type LaunchOutcome =
+  /** Something around the server failed: no log folder, a port that somebody took. */
+  | { readonly state: 'failed'; readonly failure: FailureCause }
   | MeasuringOutcome
   | {
       readonly state: 'not-ready';
@@ -81,7 +89,7 @@ export interface LaunchDeps {
 }
 
 /** A server that cannot be stopped ends the sweep: every later launch would fail on it. */
-export class StopFailedError extends UserError {
+export class StopFailedError extends EndOfSweepError {
   readonly survivors: readonly string[];
 
   constructor(survivors: readonly string[]) {
@@ -122,16 +130,33 @@ export async function runLaunch(
   } catch (error) {
     problem = error;
   }
-  const proof = await server?.stop();
+  const stop = await stopped(server);
   try {
     endLaunch(deps, launchId, server, outcome, signal.aborted ? 'interrupted' : problem);
   } catch (error) {
     // A store that is full fails here again; what failed first says more.
     problem ??= error;
   }
-  if (proof !== undefined && !proof.clean) throw new StopFailedError(proof.survivors);
+  if (problem instanceof EndOfSweepError) throw problem;
+  if (stop instanceof Error) throw stop;
+  if (stop !== undefined && !stop.clean) throw new StopFailedError(stop.survivors);
   if (problem !== undefined || outcome === undefined) throw problem;
   return outcome;
+}
+
+/** Over a broken link even a stop can throw: the launch's record must not be lost with it. */
+async function stopped(server: RunningServer | undefined): Promise<StopProof | Error | undefined> {
+  try {
+    return await server?.stop();
+  } catch (error) {
+    if (error instanceof EndOfSweepError || !(error instanceof UserError)) {
+      return error instanceof Error ? error : new Error(String(error));
+    }
+    return new EndOfSweepError(`the server could not be stopped: ${error.message}`, {
+      hint: error.hint,
+      cause: error.cause,
+    });
+  }
 }
 
 async function useServer(
@@ -227,6 +252,12 @@ function stateOf(outcome: LaunchOutcome | undefined, problem: unknown) {
       const { cause, reason: message } = verdictOf(outcome);
       return { state: 'completed', cause, message } as const;
     }
+    case 'failed':
+      return {
+        state: 'failed',
+        cause: outcome.failure.code,
+        message: outcome.failure.message,
+      } as const;
     case 'not-ready':
       return {
         state: 'not-ready',

@@ -1,7 +1,9 @@
 import type { Study } from '../config/study.ts';
+import { EndOfSweepError, UserError } from '../errors.ts';
 import { mean } from '../metrics/statistics.ts';
 import type { RunningServer } from '../server/target.ts';
 import type { EffectiveConfiguration } from '../sglang/effective-configuration.ts';
+import type { FailureCause } from '../sglang/failure-causes.ts';
 import { type Misprediction, mispredictionText } from '../sglang/reported-configuration.ts';
 import type { MeasurementKey, StoredStudy, StoredTrial } from '../storage/study-store.ts';
 import { FIRST_SEARCH_ROUND } from './baseline-rounds.ts';
@@ -42,6 +44,12 @@ export interface LauncherDeps extends LaunchDeps {
   readonly budget: Budget;
   /** Compares the first baseline launch with recorded numbers; throws UserError on a mismatch. */
   readonly checkBaseline?: (facts: ServerFacts, signal: AbortSignal) => Promise<void>;
+}
+
+function surroundingFailure({ message, cause }: UserError): FailureCause {
+  const because = cause instanceof Error ? `: ${cause.message}` : '';
+  const text = message + because;
+  return { code: 'error', kind: 'environment', message: text, stage: 'silent', directions: [] };
 }
 
 /**
@@ -94,9 +102,31 @@ export class TrialLauncher {
     return this.#failuresInARow < BROKEN_AFTER_FAILURES ? undefined : failureText(outcome);
   }
 
+  /**
+   * What fails around a server (a port that somebody took, a log folder that is gone) costs this
+   * trial, not the sweep; a baseline that never ran, or what no later launch can mend, ends it.
+   */
   async #launch(trial: StoredTrial, round: number, launchesLeft: number): Promise<LaunchOutcome> {
+    const startedAtMs = this.#deps.clock.nowMs();
+    try {
+      return await this.#launchOnce(trial, round, launchesLeft);
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      const isFirst = trial.isBaseline && round === 0;
+      if (isFirst || !(error instanceof UserError) || error instanceof EndOfSweepError) throw error;
+      return { state: 'failed', failure: surroundingFailure(error) };
+    } finally {
+      this.#deps.budget.launchTook((this.#deps.clock.nowMs() - startedAtMs) / 1000);
+    }
+  }
+
+  async #launchOnce(
+    trial: StoredTrial,
+    round: number,
+    launchesLeft: number,
+  ): Promise<LaunchOutcome> {
     this.#signal.throwIfAborted();
-    const { builder, emit, checkBaseline, budget, clock } = this.#deps;
+    const { builder, emit, checkBaseline } = this.#deps;
     this.#launches += 1;
     const { request, shown, stranger } = builder.build(trial, this.#launches);
     emit({
@@ -108,9 +138,8 @@ export class TrialLauncher {
       launch: this.#launches,
       launchesLeft,
     });
-    const startedAtMs = clock.nowMs();
     const first = trial.isBaseline && round === 0;
-    const outcome = await runLaunch(
+    return runLaunch(
       {
         trial,
         round,
@@ -126,8 +155,6 @@ export class TrialLauncher {
       this.#deps,
       this.#signal,
     );
-    budget.launchTook((clock.nowMs() - startedAtMs) / 1000);
-    return outcome;
   }
 
   /** What the server runs, and whether it is worth a measurement; tells of what is otherwise than asked. */
@@ -242,8 +269,7 @@ export class TrialLauncher {
 
   /** As stored now: an earlier round may have ended it. */
   current(trial: StoredTrial): StoredTrial {
-    const { store, stored } = this.#deps;
-    return store.trials(stored.id).find(({ id }) => id === trial.id) ?? trial;
+    return this.#deps.store.trial(trial.id) ?? trial;
   }
 
   #missing(trial: StoredTrial, round: number): readonly MeasurementKey[] {

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Study } from '../config/study.ts';
+import { isNetworkFailure } from '../load/network-failure.ts';
 import { type AgainstBaseline, againstBaseline } from '../ranking/against-baseline.ts';
 import { cellSample } from '../ranking/cell-sample.ts';
 import type { ScoreKind } from '../ranking/score.ts';
@@ -14,7 +15,6 @@ import {
 } from '../sglang/effective-configuration.ts';
 import type { MeasurementKey } from '../storage/study-store.ts';
 import { failureOf, LOG_SEARCH_LINES } from './launch-failure.ts';
-import { isNetworkFailure } from './network-failure.ts';
 import type { Measurer, PointResult, ServerFacts, ServerProbe } from './services.ts';
 
 export interface TryDeps {

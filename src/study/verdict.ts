@@ -56,6 +56,7 @@ export function verdictOf(outcome: LaunchOutcome) {
       const reason = `crashed at ${String(outcome.concurrency)} in flight: ${message}`;
       return { state: kind === 'environment' ? 'failed' : 'partial', cause, reason } as const;
     }
+    case 'failed':
     case 'disturbed': {
       const { code: cause, message } = outcome.failure;
       return { state: 'failed', cause, reason: message } as const;

@@ -24,12 +24,13 @@ afterEach(async () => {
 });
 
 /** A study whose servers hold GPU memory that a scripted nvidia-smi shows. */
-async function onGpu(release: string) {
+async function onGpu(release: string, start: StudyParts['start'] = {}) {
   const made = await simulatedStudy(parts);
   study = made;
   const gpuFile = join(made.folder, 'gpu.jsonl');
   await made.write({
     ...parts,
+    start,
     switches: ['--sim-gpu-file', gpuFile, '--sim-gpu-release', release],
   });
   const program = join(made.folder, 'nvidia-smi');
@@ -68,6 +69,14 @@ describe('GPU memory', () => {
     expect(points(await exported(made))).toEqual(['0@1', '0@4', '1@1', '1@4']);
     expect((await readFile(gpuFile, 'utf8')).split('\n').filter(Boolean)).toHaveLength(1);
   });
+
+  test('that is never given back ends the sweep with who holds it, and what was measured stays (A2)', async () => {
+    const { study: made, sweep } = await onGpu('never', { gpu_release: '2s' });
+    const { exitCode, stderr } = await sweep();
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/GPU memory was not given back within 2 s: .*pid \d+/);
+    expect(points(await exported(made))).toEqual(['0@1', '0@4']);
+  });
 });
 
 describe('before anything is touched', () => {
@@ -79,6 +88,17 @@ describe('before anything is touched', () => {
     other.close();
     expect(exitCode).toBe(2);
     expect(stderr).toContain(`port ${String(study.port)} is taken: pid ${String(process.pid)}`);
+    await expect(readFile(study.database)).rejects.toThrow('ENOENT');
+  });
+
+  test('a base_url on another machine is refused for a server that is started here', async () => {
+    // TEST-NET-1: belongs to nobody (RFC 5737).
+    study = await simulatedStudy(parts);
+    const elsewhere = `http://192.0.2.7:${String(study.port)}`;
+    await study.write({ ...parts, target: { base_url: elsewhere } });
+    const { exitCode, stderr } = await study.run('sweep');
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(`${elsewhere} is not on this machine`);
     await expect(readFile(study.database)).rejects.toThrow('ENOENT');
   });
 

@@ -62,6 +62,19 @@ describe('a server under load', () => {
   }, 90_000);
 });
 
+test('a machine that refuses to start a server costs the trial, not the sweep', async () => {
+  const parameters = { 'speculative-num-steps': [1, 2], 'max-running-requests': [null] };
+  const sweep = await sweepWith('start refused by the machine', { parameters });
+  expect(trialsOf(sweep)).toContain('failed error');
+  expect(sweep.end).toBe('finished');
+});
+
+test('a stop that fails over a broken link ends the sweep, and each launch keeps the record of its end', async () => {
+  const sweep = await sweepWith('link that breaks during the stop');
+  expect(sweep.end).toBe('the server could not be stopped: the link broke');
+  expect(sweep.openLaunches).toBe(0);
+});
+
 test('a server that cannot be stopped ends the sweep at once, with what is left named (D14)', async () => {
   const sweep = await sweepWith('process that never ends');
   expect(sweep.end).toBe('the server could not be stopped: pid 4242 left');

@@ -55,7 +55,7 @@ describe('a valid study', () => {
       objective: { score: 'relative', limits: [] },
       workload: { prompts: 'code', inputTokens: 1000, outputTokens: 1000, ignoreEos: true },
       measure: { repeats: 1, finalists: 3, launches: 13, warmUp: {}, requestTimeoutSeconds: 600 },
-      start: { stallSeconds: 300, totalSeconds: 1800, stopSeconds: 60 },
+      start: { stallSeconds: 300, totalSeconds: 1800, stopSeconds: 60, gpuReleaseSeconds: 120 },
       constraints: [],
       baseline: {},
       budget: {},
@@ -121,7 +121,12 @@ budget: {until: 07:00, hours: 8.5, launches: 40}
       [1, 121.6],
       [4, 399.1],
     ]);
-    expect(study.start).toEqual({ stallSeconds: 300, totalSeconds: 5400, stopSeconds: 90 });
+    expect(study.start).toEqual({
+      stallSeconds: 300,
+      totalSeconds: 5400,
+      stopSeconds: 90,
+      gpuReleaseSeconds: 120,
+    });
     expect(study.budget).toEqual({ until: '07:00', hours: 8.5, launches: 40 });
   });
 

@@ -89,3 +89,20 @@ test('steps that go on for ever end at the total limit', async () => {
   expect(readiness).toMatchObject({ why: 'total-limit' });
   expect(readiness.seconds).toBeGreaterThanOrEqual(3600);
 });
+
+test('a server that answers 503 for ever ends at the stall limit: lines of our own probes are no progress', async () => {
+  const clock = steppingClock();
+  const access = 'INFO:     127.0.0.1:40000 - "POST /generate HTTP/1.1" 503 Service Unavailable';
+  const lines = () => [
+    '[2026-12-01 02:00:00] Uvicorn running on http://127.0.0.1:30000',
+    ...Array.from({ length: Math.floor(clock.nowMs() / 1000) }, () => access),
+  ];
+  const server: RunningServer = {
+    ...silentServer(clock, Infinity),
+    logTail: (count) => lines().slice(-count),
+  };
+  const probe = () => Promise.reject(new Error('HTTP 503'));
+  const readiness = await waitUntilReady({ server, probe, limits, clock, signal });
+  expect(readiness).toMatchObject({ why: 'completion-failed', lastError: 'HTTP 503' });
+  expect(readiness.seconds).toBeLessThan(305);
+});

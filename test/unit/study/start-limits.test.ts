@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startLimits } from '../../../src/study/start-limits.ts';
 
-const study = { stallSeconds: 300, totalSeconds: 1800, stopSeconds: 60 };
+const study = { stallSeconds: 300, totalSeconds: 1800, stopSeconds: 60, gpuReleaseSeconds: 120 };
 
 test('a first start has the limits of the study alone', () => {
   expect(startLimits(study, undefined)).toEqual({ stallSeconds: 300, totalSeconds: 1800 });

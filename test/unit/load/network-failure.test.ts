@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.ts';
-import { isNetworkFailure } from '../../../src/study/network-failure.ts';
+import { isNetworkFailure, NoAnswerError } from '../../../src/load/network-failure.ts';
 
 test.each([
   ['a refused connection', Object.assign(new Error('no'), { code: 'ECONNREFUSED' })],
@@ -13,11 +13,15 @@ test.each([
     new Error('x', { cause: Object.assign(new Error('y'), { code: 'ECONNRESET' }) }),
   ],
   ['a timeout', new DOMException('late', 'TimeoutError')],
-  ['what is told to users', new UserError('the server refuses')],
+  ['an answer that is an error', new NoAnswerError('a test completion failed with HTTP 503')],
 ])('%s is a failure of the server', (_, error) => {
   expect(isNetworkFailure(error)).toBe(true);
 });
 
-test('a fault of this program is none', () => {
-  expect(isNetworkFailure(new TypeError('x is not a function'))).toBe(false);
+test.each([
+  ['a fault of this program', new TypeError('x is not a function')],
+  ['a prompt file that cannot be read', new UserError('cannot read the prompt file')],
+  ['a file limit', new UserError('the limit of open files is too low')],
+])('%s says nothing about the server', (_, error) => {
+  expect(isNetworkFailure(error)).toBe(false);
 });
