@@ -1,10 +1,11 @@
 /** Somebody else's client: keeps four requests at the server while it is on. */
 export function foreignClient(baseUrl: string): { start(): void; stop(): void } {
   let abort: AbortController | undefined;
-  const keepBusy = async (signal: AbortSignal) => {
+  const keepBusy = async (client: number, signal: AbortSignal) => {
     const body = JSON.stringify({
       text: 'Somebody else asks',
-      sampling_params: { max_new_tokens: 2000, ignore_eos: true },
+      // Of different lengths: in step, all would now and then be between two requests at once.
+      sampling_params: { max_new_tokens: 2000 + 370 * client, ignore_eos: true },
     });
     while (!signal.aborted) {
       try {
@@ -18,7 +19,7 @@ export function foreignClient(baseUrl: string): { start(): void; stop(): void } 
     start: () => {
       if (abort !== undefined) return;
       abort = new AbortController();
-      for (let client = 0; client < 4; client += 1) void keepBusy(abort.signal);
+      for (let client = 0; client < 4; client += 1) void keepBusy(client, abort.signal);
     },
     stop: () => {
       abort?.abort();

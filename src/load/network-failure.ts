@@ -1,7 +1,7 @@
 import { UserError } from '../errors.ts';
 
 const CONNECTION_CODES =
-  /^(?:UND_ERR_|HPE_|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
+  /^(?:UND_ERR_|HPE_|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|EPROTO)/;
 
 /** A server that refused, answered with an error or with nonsense, or could not be reached. */
 export class NoAnswerError extends UserError {}
