@@ -1,5 +1,6 @@
+import { HostUnreachableError } from '../host/ssh-errors.ts';
 import type { SshHost } from '../host/ssh-host.ts';
-import { isNetworkFailure } from '../study/network-failure.ts';
+import { isNetworkFailure } from '../load/network-failure.ts';
 import type { Measurer } from '../study/services.ts';
 
 /** Times one measurement is taken on a link that breaks. */
@@ -26,9 +27,7 @@ export function onWholeLink(
         );
         const isWhole = ssh.linkLosses() === losses;
         request.signal.throwIfAborted();
-        if ('error' in outcome && (isWhole || !isNetworkFailure(outcome.error))) {
-          throw outcome.error;
-        }
+        if ('error' in outcome && (isWhole || !isOfLink(outcome.error))) throw outcome.error;
         if ('point' in outcome && (isWhole || attempt === ATTEMPTS)) return outcome.point;
         if ('error' in outcome && attempt === ATTEMPTS) throw outcome.error;
         tell(
@@ -39,4 +38,8 @@ export function onWholeLink(
       }
     },
   };
+}
+
+function isOfLink(error: unknown): boolean {
+  return isNetworkFailure(error) || error instanceof HostUnreachableError;
 }
