@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { UserError } from '../../../src/errors.ts';
+import { NoAnswerError } from '../../../src/load/network-failure.ts';
 import { RefusedKeyError } from '../../../src/load/server-probe.ts';
 import { proveServing } from '../../../src/study/prove-serving.ts';
 
@@ -35,7 +35,7 @@ function probe(...outcomes: readonly (Error | 'answer')[]) {
 const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
 
 test('a server that loads its model is waited for', async () => {
-  const server = probe(refused, new UserError('HTTP 503'), 'answer');
+  const server = probe(refused, new NoAnswerError('HTTP 503'), 'answer');
   await proveServing(server, 10, quickClock());
   expect(server.asked()).toBe(3);
 });
