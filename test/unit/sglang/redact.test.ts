@@ -175,10 +175,14 @@ test.each([
 
 describe('a long line of one kind costs no more than its length', () => {
   // With a cost that grows with the square these take seconds to minutes, or overflow the stack.
-  test.each(['x', 'ab.', '-a', 'a=', 'a = ', 'key:', 'http://', '#a-', '--a '])('%s', (piece) => {
-    const text = piece.repeat(Math.ceil(400_000 / piece.length));
-    const startedMs = process.cpuUsage().user / 1000;
-    redactText(text, [SECRET]);
-    expect(process.cpuUsage().user / 1000 - startedMs).toBeLessThan(3000);
-  });
+  test.each(['x', 'ab.', '-a', 'a=', 'a = ', 'key:', 'http://', '#a-', '--a '])(
+    '%s',
+    (piece) => {
+      const text = piece.repeat(Math.ceil(400_000 / piece.length));
+      const startedMs = process.cpuUsage().user / 1000;
+      redactText(text, [SECRET]);
+      expect(process.cpuUsage().user / 1000 - startedMs).toBeLessThan(5000);
+    },
+    60_000,
+  );
 });

@@ -144,3 +144,38 @@ test('a memory fraction that runs out under the highest load is not recommended,
   const eligible = sweep.ranking().trials.filter((trial) => trial.eligible);
   expect(eligible.map(({ trial }) => trial)).toEqual([0]);
 });
+
+test('each of the 48 points of a speculative grid is launched, the same as another, or illegal with its reason', async () => {
+  const sweep = await scriptedSweep({
+    parameters: {
+      'speculative-num-steps': [1, 2, 3, 5],
+      'speculative-eagle-topk': [1, 2, 4],
+      'speculative-num-draft-tokens': [2, 4, 6, 8],
+    },
+    production: NEXTN,
+    context: { modelArchitecture: 'Qwen3_5MoeForConditionalGeneration', device: 'cuda' },
+    // What SGLang 0.5.23 makes of them.
+    reports: (flags) => ({
+      speculative_algorithm: 'EAGLE',
+      max_running_requests: 48,
+      ...(flags['speculative-num-steps'] === undefined
+        ? { speculative_num_steps: 3, speculative_eagle_topk: 1, speculative_num_draft_tokens: 4 }
+        : flags['speculative-eagle-topk'] === 1 && {
+            speculative_num_draft_tokens: Number(flags['speculative-num-steps']) + 1,
+          }),
+    }),
+  });
+  const points = sweep.store.trials(sweep.studyId).filter(({ assignment }) => {
+    const draft = assignment['speculative-num-draft-tokens'];
+    return assignment['speculative-num-steps'] !== null && Number(draft) % 2 === 0;
+  });
+  const count = (what: RegExp) => points.filter(({ reason }) => what.test(reason ?? '')).length;
+  expect(points).toHaveLength(48);
+  expect(count(/^$/)).toBe(28);
+  expect(count(/^same as trial \d+/)).toBe(14);
+  expect(count(/draft tree has fewer nodes/)).toBe(6);
+  // Beside the baseline's own launches and those: the three tokens of two steps at top-k 1, which no value of the grid
+  // says, and three steps, which only their server shows to be production's defaults.
+  const trials = sweep.launches.filter((flags) => flags['weight-version'] !== undefined);
+  expect(trials).toHaveLength(28 + 1 + 1);
+}, 30_000);
