@@ -9,6 +9,7 @@ import {
   noiseOf,
   ofDifference,
   tieWidth,
+  unknownTieWidth,
 } from './noise.ts';
 import { isConfirmingRound } from './phases.ts';
 import type { Profile, ScoreKind } from './score.ts';
@@ -35,6 +36,8 @@ export interface Estimates {
   ) => number | undefined;
   /** Smallest difference of `a` and `b` that is not a tie. */
   readonly tieWidth: (a: Estimate, b: Estimate) => number;
+  /** Of that, what is owed to launches whose noise is not known, as a share; 0 where it is. */
+  readonly unknownTieFraction: number;
 }
 
 /**
@@ -85,6 +88,8 @@ export function estimatesOf(
       },
       halfWidthOfDifference: (a, b, level) => halfWidth(ofDifference(a, b, noise.evidence), level),
       tieWidth: (a, b) => tieWidth(a, b, noise.evidence, tieConfidence),
+      unknownTieFraction:
+        noise.evidence === 'between-launches' ? 0 : Math.expm1(unknownTieWidth(tieConfidence)),
     };
   }
   const { variance, degreesOfFreedom, gains, critical } = confirmation;
@@ -126,6 +131,7 @@ export function estimatesOf(
     halfWidthOfDifference: (a, b, level) =>
       half(a, b, studentTQuantile(1 - (1 - level) / 2, degreesOfFreedom)),
     tieWidth: (a, b) => half(a, b, tieQuantile),
+    unknownTieFraction: 0,
   };
 }
 

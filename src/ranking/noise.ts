@@ -1,3 +1,4 @@
+import { normalQuantile } from '../metrics/normal.ts';
 import { mean, studentTQuantile } from '../metrics/statistics.ts';
 import { launchScores } from './launch-scores.ts';
 import { logScore, type Profile, type ScoreKind, type Speeds, sensitivity } from './score.ts';
@@ -11,11 +12,10 @@ import type { Cell } from './speeds.ts';
 export type Evidence = 'between-launches' | 'within-launch' | 'unreplicated';
 
 /**
- * Differences below this are a tie where the spread between launches is not known: launches of
- * one configuration commonly differ by 1.5 to 6 % (field report C20), so a smaller difference of
- * single launches says nothing.
+ * What one launch is taken to differ from the next by (standard deviation) where a study does not
+ * show it: launches of one configuration commonly differ by 1.5 to 6 % (field report C20).
  */
-export const UNKNOWN_LAUNCH_NOISE_FRACTION = 0.03;
+export const UNKNOWN_LAUNCH_NOISE_FRACTION = 0.02;
 
 /** A log score with its standard error; `standardError` undefined where nothing is repeated. */
 export interface Estimate {
@@ -178,9 +178,15 @@ export function ofDifference(
   return { standardError: Math.sqrt(variance), degreesOfFreedom };
 }
 
+/** Smallest difference of two single launches that is not a tie where their noise is not known. */
+export function unknownTieWidth(confidence: number): number {
+  const sigmas = normalQuantile(1 - (1 - confidence) / 2);
+  return sigmas * Math.SQRT2 * UNKNOWN_LAUNCH_NOISE_FRACTION;
+}
+
 /** Smallest difference of two log scores that is not a tie. */
 export function tieWidth(a: Estimate, b: Estimate, evidence: Evidence, confidence: number): number {
   const measured = halfWidth(ofDifference(a, b, evidence), confidence) ?? 0;
   if (evidence === 'between-launches') return measured;
-  return Math.max(measured, Math.log1p(UNKNOWN_LAUNCH_NOISE_FRACTION));
+  return Math.max(measured, unknownTieWidth(confidence));
 }

@@ -176,7 +176,7 @@ function notesOf(
   kinds: ReadonlyMap<number, ThroughputKind>,
   trials: readonly Judged[],
   baseline: TrialData | undefined,
-  { evidence, confirmation, drift }: Estimates,
+  { evidence, confirmation, drift, unknownTieFraction }: Estimates,
 ): readonly RankingNote[] {
   const wholeRun = [...profile.keys()].filter((c) => kinds.get(c) === 'whole-run');
   const ranked = trials.filter(({ reasons }) => reasons.length === 0);
@@ -187,7 +187,7 @@ function notesOf(
     ...(wholeRun.length > 0 ? [{ code: 'whole-run', concurrencies: wholeRun } as const] : []),
     ...(estimated ? [{ code: 'estimated-tokens' } as const] : []),
     ...(baseline === undefined ? [{ code: 'no-baseline' } as const] : []),
-    { code: 'evidence', evidence },
+    { code: 'evidence', evidence, unknownTieFraction },
     ...(confirmation === undefined
       ? []
       : [

@@ -57,7 +57,12 @@ export type RankingNote =
   /** No trial's tokens were counted by the server. */
   | { readonly code: 'estimated-tokens' }
   | { readonly code: 'no-baseline' }
-  | { readonly code: 'evidence'; readonly evidence: Evidence }
+  | {
+      readonly code: 'evidence';
+      readonly evidence: Evidence;
+      /** A smaller difference is a tie, as the noise of launches is not known; 0 where it is. */
+      readonly unknownTieFraction: number;
+    }
   /** Finalists are judged by launches that did not select them. */
   | {
       readonly code: 'confirmed';

@@ -137,7 +137,7 @@ function noteText(note: RankingNote): string {
     case 'no-baseline':
       return 'the study has no baseline: nothing is compared with production';
     case 'evidence':
-      return EVIDENCE_TEXT[note.evidence];
+      return evidenceText(note);
     case 'confirmed': {
       const { rounds, finalists, noiseFraction, voidRounds } = note;
       const jumped =
@@ -149,8 +149,17 @@ function noteText(note: RankingNote): string {
   }
 }
 
-const EVIDENCE_TEXT = {
-  'between-launches': 'intervals and ties rest on the differences between launches',
-  'within-launch': `intervals rest on repeats within single launches and leave out how launches differ; below ${percent(UNKNOWN_LAUNCH_NOISE_FRACTION)} it is a tie`,
-  unreplicated: `unreplicated: single measurements have no interval; below ${percent(UNKNOWN_LAUNCH_NOISE_FRACTION)} it is a tie`,
-} as const;
+function evidenceText({
+  evidence,
+  unknownTieFraction,
+}: RankingNote & { readonly code: 'evidence' }): string {
+  const tie = `launches are taken to differ by ${percent(UNKNOWN_LAUNCH_NOISE_FRACTION)}, so that the best of these has to be ahead by ${percent(unknownTieFraction)}`;
+  switch (evidence) {
+    case 'between-launches':
+      return 'intervals and ties rest on the differences between launches';
+    case 'within-launch':
+      return `intervals rest on repeats within single launches and leave out how launches differ; ${tie}`;
+    case 'unreplicated':
+      return `unreplicated: single measurements have no interval; ${tie}`;
+  }
+}

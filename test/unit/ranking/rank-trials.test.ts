@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { decide } from '../../../src/ranking/decide.ts';
 import { type RankingInput, rankTrials } from '../../../src/ranking/rank-trials.ts';
 import type { CellSample } from '../../../src/ranking/trial-data.ts';
+import { createRandom } from '../../../src/simulator/random.ts';
 import { profile, sample, trial } from './samples.ts';
 
 const at16 = profile('16:1');
@@ -94,8 +95,27 @@ describe('ties', () => {
     expect(ranking.trials[0]?.trial).toBe(2);
   });
 
-  test('2 % between single measurements is a tie, as launches differ by more', () => {
-    expect(decide(rank([trial(0, { 16: 100 }), trial(1, { 16: 102 })])).kind).toBe('keep');
+  test('5 % between single measurements is a tie, as launches differ by about 2 %', () => {
+    expect(decide(rank([trial(0, { 16: 100 }), trial(1, { 16: 105 })])).kind).toBe('keep');
+    expect(decide(rank([trial(0, { 16: 100 }), trial(1, { 16: 106 })])).kind).toBe('winner');
+  });
+
+  test('the best of forty single measurements has to be ahead by more than the best of one', () => {
+    const rest = Array.from({ length: 39 }, (_, i) => trial(i + 2, { 16: 100 }));
+    const of = (best: number) =>
+      decide(rank([trial(0, { 16: 100 }), trial(1, { 16: best }), ...rest]));
+    expect(of(108).kind).toBe('keep');
+    expect(of(111).kind).toBe('winner');
+  });
+
+  test('of ten identical candidates launched once, none wins in 95 of 100 studies', () => {
+    const random = createRandom(7);
+    const noisy = () => 100 * Math.exp(0.02 * random.normal());
+    const wins = Array.from({ length: 200 }, () => {
+      const trials = Array.from({ length: 11 }, (_, i) => trial(i, { 16: noisy() }));
+      return decide(rank(trials)).kind === 'winner' ? 1 : 0;
+    });
+    expect(wins.reduce<number>((sum, win) => sum + win, 0) / 200).toBeLessThanOrEqual(0.05);
   });
 });
 
