@@ -8,6 +8,7 @@ import type {
   StudyStore,
 } from '../storage/study-store.ts';
 import type { Recommendation } from '../study/recommendation.ts';
+import { type GpuReading, gpuReadings } from './gpu-readings.ts';
 import { type CellIntervals, cellIntervals } from './html-intervals.ts';
 
 /** A ranking, or why there is none (a sweep that ended before the baseline was measured). */
@@ -30,6 +31,8 @@ export interface ReportData {
   readonly decision: Decision | null;
   readonly recommendation: RecommendationOutcome;
   readonly intervals: CellIntervals;
+  /** What the GPUs did during each measurement, in order of time; empty where nothing was sampled. */
+  readonly gpuReadings: readonly GpuReading[];
   /** Where production's unit lies; null for a launch command. */
   readonly unitPath: string | null;
   readonly version: string;
@@ -50,11 +53,13 @@ export interface ReportInput {
 /** Reads what the report shows of a study from the store. */
 export function reportData({ store, ...input }: ReportInput): ReportData {
   const { study, outcome } = input;
+  const measurements = store.measurements(study.id);
   return {
     ...input,
     trials: store.trials(study.id),
     launches: store.launches(study.id),
-    measurements: store.measurements(study.id),
+    measurements,
+    gpuReadings: gpuReadings(measurements, (id) => store.gpuSamples(id)),
     decision: outcome.state === 'ranked' ? decide(outcome.ranking) : null,
     intervals: cellIntervals(store.trialData(study.id), confidenceOf(outcome)),
   };

@@ -2,6 +2,7 @@ import * as Plot from '@observablehq/plot';
 import { mean } from '../metrics/statistics.ts';
 import type { StoredLaunch, StoredMeasurement, StoredTrial } from '../storage/study-store.ts';
 import { signedPercent } from './figures.ts';
+import { gpuPictures } from './html-gpu.ts';
 import { html, type Markup } from './html-markup.ts';
 import { picture } from './html-plot.ts';
 import type { ReportData } from './html-report-data.ts';
@@ -28,7 +29,7 @@ export function timelineSection(data: ReportData): Markup {
   const to = Math.max(...bars.map((one) => one.to.getTime()));
   return html`<h2 id="night">The night</h2>
 <p>${started.length} launches, ${trouble} of them did not end well, from ${localTime(from)} to ${localTime(to)}
-(${zone()}). Temperatures and clocks were not recorded.</p>
+(${zone()}).</p>
 ${picture('launches over time', ({ isNarrow }) => ({
   height: 150,
   marginLeft: 70,
@@ -46,7 +47,7 @@ ${picture('launches over time', ({ isNarrow }) => ({
       insetLeft: 0.5,
     }),
   ],
-}))}${driftPicture(data, trials)}`;
+}))}${driftPicture(data, trials)}${gpuPictures(data.gpuReadings)}`;
 }
 
 function isTrouble(state: StoredLaunch['state']): boolean {
@@ -76,12 +77,13 @@ function bar(
   };
 }
 
-/** The end of a launch is not stored: its last measurement's, else its readiness or the next start. */
+/** An older database has no end of a launch: its last measurement's, else its readiness or the next start. */
 function endOf(
   launch: StoredLaunch,
   next: StoredLaunch | undefined,
   measurements: readonly StoredMeasurement[],
 ): number {
+  if (launch.endedAtMs !== null) return launch.endedAtMs;
   const ends = measurements.filter(({ launchId }) => launchId === launch.id).map(endOfMeasurement);
   if (ends.length > 0) return Math.max(...ends);
   return next?.startedAtMs ?? launch.startedAtMs + (launch.readySeconds ?? 1) * 1000;

@@ -1,5 +1,6 @@
 import { rankTrials } from '../../src/ranking/rank-trials.ts';
 import type { ReportInput } from '../../src/report/html-report-data.ts';
+import type { GpuSample } from '../../src/server/gpu-clocks.ts';
 import { openStore } from '../../src/storage/open-store.ts';
 import type { StoredStudy, StudyStore } from '../../src/storage/study-store.ts';
 import { identity, launch, metrics } from '../contract/study-store.contract.ts';
@@ -47,6 +48,7 @@ export function manyTrials(
           }),
           records: [],
           conditions: {},
+          gpuSamples: [gpuSample(2000 + number * 1000 + concurrency, number)],
         });
       }
       store.endLaunch(launchId, {
@@ -60,6 +62,24 @@ export function manyTrials(
     }
   }
   return { store, study };
+}
+
+/** Two GPUs, the second hotter and slower; both get warmer with the trials, up to a limit. */
+function gpuSample(takenAtMs: number, trial: number): GpuSample {
+  const gpus = [0, 1].map((index) => ({
+    index,
+    uuid: `GPU-${index}`,
+    name: 'NVIDIA H200',
+    driverVersion: '570.1',
+    computeCapability: '9.0',
+    memoryTotalMib: 143_000,
+    memoryUsedMib: 120_000,
+    powerWatts: 500,
+    temperatureCelsius: 60 + 10 * index + Math.min(10, trial),
+    smClockMhz: 1980 - 60 * index,
+    throttleReasons: index === 1 && trial > 8 ? ['sw_power_cap'] : [],
+  }));
+  return { takenAtMs, gpus };
 }
 
 /** What the report of such a study is made from. */

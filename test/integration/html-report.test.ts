@@ -70,6 +70,15 @@ describe('the HTML report', () => {
     expect(rows.some((row) => row.includes('speculative-algorithm NEXTN'))).toBe(true);
   });
 
+  test('shows temperature and clock of the GPUs during each measurement, and what slowed them', () => {
+    const made = manyTrials(12);
+    const page = htmlReport(reportInput(made));
+    const dots = elements(page, '[aria-label="hottest GPU, °C"].wide circle title');
+    expect(dots.length).toBe(made.store.measurements(made.study.id).length);
+    expect(texts(page, '[aria-label="hottest GPU, °C"].wide circle title')).toContain('C=1: 80');
+    expect(page).toContain('<code>sw_power_cap</code> during 18 of ');
+  });
+
   test('shows text of a server as text, whatever it holds', () => {
     const made = manyTrials(3);
     const evil = '</pre><script>alert(1)</script>';
