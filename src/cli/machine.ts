@@ -2,6 +2,7 @@ import { systemClock } from '../clock.ts';
 import { readGpuStates } from '../server/gpu-gate.ts';
 import type { Target } from '../server/target.ts';
 import type { StoredStudy, StudyStore } from '../storage/study-store.ts';
+import { confirmingLaunches } from '../study/finalists.ts';
 import { watchGpus } from '../study/gpu-watch.ts';
 import { type EnvironmentCheck, type PreflightOptions, usesGpus } from '../study/preflight.ts';
 import type { PreparedSweep } from '../study/prepare.ts';
@@ -81,7 +82,7 @@ export function preflightOptions(
   const { finalists, launches } = study.measure;
   return {
     study,
-    launches: plan.trials.length + (finalists + 1) * (launches - 1),
+    launches: plan.trials.length + confirmingLaunches(finalists, launches, plan.trials.length - 1),
     databasePath: options.databasePath,
     logFolder: options.folder,
     host: place.host,

@@ -63,7 +63,7 @@ export function planReport(facts: PlanFacts): string {
       `study ${study}${version === null ? '' : `, SGLang ${version}`}`,
       `${String(space.total)} combinations, ${String(space.feasible)} keep the constraints`,
       `${String(estimate.launches)} launches, about ${duration(estimate.seconds)} (${estimate.basis}); budget: ${budget}`,
-      searchText(estimate, trials.length),
+      searchText(estimate, trials.length, plan.unlisted),
       powerText(estimate),
     ],
     ['launched:', ...cut(trials.map(trialLine(baseline)))],
@@ -82,7 +82,7 @@ export function planReport(facts: PlanFacts): string {
     plan.unlisted === 0
       ? []
       : [
-          `${String(plan.unlisted)} more combinations are not listed: the sweep does not reach them`,
+          `${String(plan.unlisted)} more combinations are not listed: too many to launch or to list, so the trials are production's neighbours and a random sample of the space`,
         ],
     warnings.map((warning) => `warning: ${warning}`),
   ]
@@ -120,10 +120,20 @@ function duration(seconds: number): string {
 }
 
 /** Which search is used, and why. */
-function searchText({ search, searchLaunches }: Estimate, trials: number): string {
-  return search === 'all'
-    ? 'search: every combination once, as the budget holds them all'
-    : `search: the most promising ${String(searchLaunches)} launches for ${String(trials)} trials, chosen by what was learnt so far, as the budget does not hold them all`;
+function searchText(
+  { search, searchLaunches }: Estimate,
+  trials: number,
+  unlisted: number,
+): string {
+  if (search === 'all') {
+    const which = unlisted === 0 ? 'every combination' : 'every combination of the sample';
+    return `search: ${which} once (grid), as the budget holds them all`;
+  }
+  const from =
+    unlisted === 0
+      ? `${String(trials)} trials`
+      : `${String(trials)} trials sampled from ${String(trials + unlisted)} combinations`;
+  return `search: the most promising ${String(searchLaunches)} launches for ${from} (budgeted), chosen by what was learnt so far, as the budget does not hold them all`;
 }
 
 /** Which difference the sweep can find. */

@@ -2,7 +2,7 @@ import type { Study } from '../config/study.ts';
 import { ASSUMED_LAUNCH_NOISE_FRACTION, resolvableGainFraction } from '../ranking/power.ts';
 import { BASELINE_EVERY } from './baseline-rounds.ts';
 import { msUntil } from './budget.ts';
-import { affordableFinalists } from './finalists.ts';
+import { affordableFinalists, confirmingLaunches } from './finalists.ts';
 import { pauseSeconds, pointRequests } from './point-workload.ts';
 
 /** Start of a large model with cold caches, where nothing was measured yet. */
@@ -62,7 +62,8 @@ export function estimateSweep(
   const arms = Math.min(finalists, Math.max(0, trials - 1));
   const rounds = arms === 0 ? 0 : launches - 1;
   const along = Math.max(0, Math.floor((trials - 2) / BASELINE_EVERY));
-  const total = trials + along + (arms + 1) * rounds;
+  const confirmations = confirmingLaunches(finalists, launches, trials - 1);
+  const total = trials + along + confirmations;
   const points = [...study.profile.keys()].map(
     (concurrency) =>
       (experience.pointSeconds.get(concurrency) ?? assumedPointSeconds(study, concurrency)) *
@@ -72,9 +73,9 @@ export function estimateSweep(
   const perLaunch =
     startSeconds + ASSUMED_STOP_SECONDS + points.reduce((sum, seconds) => sum + seconds, 0);
   const held = Math.min(total, budgetLaunches(study.budget, perLaunch, now));
-  const kept = Math.min((arms + 1) * rounds, Math.floor(held / 2));
+  const kept = Math.min(confirmations, Math.floor(held / 2));
   const searched = Math.min(trials + along, held - kept);
-  const confirming = Math.min((arms + 1) * rounds, held - searched);
+  const confirming = Math.min(confirmations, held - searched);
   const confirmed = affordableFinalists(arms, rounds, confirming);
   const confirmingRounds =
     rounds === 0 ? 0 : Math.min(rounds, Math.floor(confirming / (confirmed + 1)));

@@ -44,3 +44,14 @@ export function affordableFinalists(wanted: number, rounds: number, launches: nu
   if (enough < 1 || !Number.isFinite(launches)) return wanted;
   return Math.min(wanted, Math.max(1, Math.floor(launches / enough) - 1));
 }
+
+/**
+ * Launches that confirm a search at most: `launches - 1` of each finalist and of the baseline.
+ * None where there is nothing to confirm.
+ *
+ * @param trials trials beside the baseline.
+ */
+export function confirmingLaunches(finalists: number, launches: number, trials: number): number {
+  const arms = Math.min(finalists, trials);
+  return arms <= 0 ? 0 : (arms + 1) * Math.max(0, launches - 1);
+}

@@ -1,4 +1,5 @@
 import type { Study } from '../config/study.ts';
+import { sampledAssignments } from '../samplers/sampled-assignments.ts';
 import type { Assignment } from '../search-space/assignment.ts';
 import { countSpace, type SpaceCount } from '../search-space/count.ts';
 import { feasibleAssignments } from '../search-space/grid.ts';
@@ -8,8 +9,8 @@ import type { LaunchContext } from '../sglang/launch-context.ts';
 import { PlanListing } from './plan-listing.ts';
 
 /**
- * Assignments listed at most. A sweep launches each of them; thousands of launches are months, so
- * what lies beyond is counted but not listed.
+ * Assignments listed at most. Thousands of launches are months: of a larger space a sample is
+ * listed, from which the search launches what promises most.
  */
 const MAX_LISTED = 4096;
 
@@ -69,7 +70,10 @@ export interface SweepPlan {
   readonly equivalent: readonly EquivalentAssignment[];
   readonly space: SpaceCount;
   readonly warnings: readonly string[];
-  /** Assignments that keep the constraints but lie beyond what is listed. */
+  /**
+   * Assignments that keep the constraints but are not among the listed ones, which are then a
+   * sample of the space (samplers/sampled-assignments.ts).
+   */
   readonly unlisted: number;
 }
 
@@ -95,8 +99,11 @@ export function planSweep(
   let listed = 0;
   // Without parameters the grid is one empty assignment: the baseline alone.
   if (study.parameters.size > 0) {
-    for (const assignment of feasibleAssignments(space)) {
-      if (listed === MAX_LISTED) break;
+    const isLarge = count.feasible > MAX_LISTED;
+    const candidates = isLarge
+      ? sampledAssignments(space, production, MAX_LISTED)
+      : feasibleAssignments(space);
+    for (const assignment of candidates) {
       listed += 1;
       listing.add(assignment);
     }

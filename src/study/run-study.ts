@@ -1,6 +1,6 @@
 import { confirmationOf } from '../ranking/confirmation.ts';
 import { beginsPair, confirmingOrder, nextConfirmingStep } from '../ranking/confirming-plan.ts';
-import { FIRST_CONFIRMING_ROUND, isConfirmingRound } from '../ranking/phases.ts';
+import { FIRST_CONFIRMING_ROUND } from '../ranking/phases.ts';
 import type { StoredTrial } from '../storage/study-store.ts';
 import {
   BASELINE_EVERY,
@@ -9,7 +9,7 @@ import {
   isBaselineDue,
   nextSearchRound,
 } from './baseline-rounds.ts';
-import { chooseFinalists } from './finalists.ts';
+import { chooseFinalists, confirmingLaunches } from './finalists.ts';
 import { jumpsSeen, launchedTrials } from './launched-trials.ts';
 import { launchSeconds, nextInSearch } from './search-order.ts';
 import { type LauncherDeps, TrialLauncher } from './trial-launcher.ts';
@@ -103,7 +103,9 @@ class Sweep {
         if (running.length === 0) break;
       }
       for (const trial of confirmingOrder(running, baseline, round, rounds)) {
-        const end = await this.#launchIfMissing(trial, FIRST_CONFIRMING_ROUND + round, 0);
+        const arms = [...running, baseline];
+        const left = this.#confirmingLeft(arms, round, rounds);
+        const end = await this.#launchIfMissing(trial, FIRST_CONFIRMING_ROUND + round, 0, left);
         if (end !== undefined) return end;
       }
     }
@@ -134,8 +136,9 @@ class Sweep {
     const data = store.trialData(stored.id);
     const launched = launchedTrials(data, study);
     const round = FIRST_SEARCH_ROUND;
+    const now = this.#trialsNow();
     const open = (trial: StoredTrial, at: number) =>
-      !this.#launcher.isOver(trial, at) && !this.#tried.has(tryOf(trial, at));
+      !this.#tried.has(tryOf(trial, at)) && !this.#launcher.isOver(trial, at, now.get(trial.id));
     const again = invalidatedTrials(launched, others).filter((trial) => open(trial, round + 1));
     const waiting = [...others, ...this.#launcher.released()].filter(
       (trial) => open(trial, round) && !this.#launcher.isHopeless(trial),
@@ -191,8 +194,15 @@ class Sweep {
 
   /** Launches kept back for confirming while the search goes on. */
   #reserved(): number {
-    const { finalists, launches } = this.#deps.study.measure;
-    return (finalists + 1) * (launches - 1);
+    const { study, trials } = this.#deps;
+    const { finalists, launches } = study.measure;
+    return confirmingLaunches(finalists, launches, trials.length - 1);
+  }
+
+  /** Every trial as stored now, by id: thousands are read at once, not one by one. */
+  #trialsNow(): ReadonlyMap<number, StoredTrial> {
+    const { store, stored } = this.#deps;
+    return new Map(store.trials(stored.id).map((trial) => [trial.id, trial]));
   }
 
   /** One launch of a trial unless its round is measured; defined when the sweep must end. */
@@ -200,9 +210,9 @@ class Sweep {
     trial: StoredTrial,
     round: number,
     reserved: number,
+    left = this.#launchesLeft(),
   ): Promise<SweepEnd | undefined> {
     if (this.#launcher.isOver(trial, round) || this.#launcher.isHopeless(trial)) return undefined;
-    const left = this.#launchesLeft(round);
     if (!this.#deps.budget.allowsLaunch(reserved)) {
       return { state: 'budget-spent', launchesLeft: left };
     }
@@ -213,19 +223,23 @@ class Sweep {
     return broken === undefined ? undefined : { state: 'broken-environment', reason: broken };
   }
 
+  /** Confirming launches still to come at most: the rest of this round, and the rounds after it. */
+  #confirmingLeft(arms: readonly StoredTrial[], round: number, rounds: number): number {
+    const open = arms.filter(
+      (trial) => !this.#launcher.isOver(trial, FIRST_CONFIRMING_ROUND + round),
+    );
+    return open.length + Math.max(0, rounds - 1 - round) * arms.length;
+  }
+
   /** Launches of the plan as known now, the one to come included; confirming ones at most. */
-  #launchesLeft(round: number): number {
+  #launchesLeft(): number {
     const { study, trials } = this.#deps;
     const { finalists, launches } = study.measure;
-    if (isConfirmingRound(round)) {
-      const rounds = launches - 1 - (round - FIRST_CONFIRMING_ROUND);
-      return Math.max(1, rounds * (finalists + 1));
-    }
+    const now = this.#trialsNow();
     const waiting = trials.filter(
-      (trial) => !this.#launcher.isOver(trial, FIRST_SEARCH_ROUND),
+      (trial) => !this.#launcher.isOver(trial, FIRST_SEARCH_ROUND, now.get(trial.id)),
     ).length;
-    const others = Math.min(finalists, trials.length - 1);
-    const confirming = others === 0 ? 0 : (others + 1) * (launches - 1);
+    const confirming = confirmingLaunches(finalists, launches, trials.length - 1);
     return Math.max(1, waiting + Math.floor(waiting / BASELINE_EVERY)) + confirming;
   }
 }

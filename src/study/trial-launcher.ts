@@ -260,9 +260,13 @@ export class TrialLauncher {
     return new Set(keys.map((key) => key.round).filter((one) => one < round)).size;
   }
 
-  /** Whether nothing more is to be launched of a round: it is measured, or the trial has ended. */
-  isOver(trial: StoredTrial, round: number): boolean {
-    const { state } = this.current(trial);
+  /**
+   * Whether nothing more is to be launched of a round: it is measured, or the trial has ended.
+   *
+   * @param now the trial as stored now; reading it costs as much as reading all trials.
+   */
+  isOver(trial: StoredTrial, round: number, now: StoredTrial = this.current(trial)): boolean {
+    const { state } = now;
     if (state === 'infeasible' || state === 'partial' || state === 'skipped') return true;
     return this.#missing(trial, round).length === 0;
   }
