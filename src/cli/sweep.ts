@@ -5,6 +5,7 @@ import { loadStudy } from '../config/load-study.ts';
 import type { Study } from '../config/study.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { ServerAccess } from '../load/server-probe.ts';
+import { COULD_NOT_WIN } from '../ranking/race.ts';
 import { acquireLock, databaseLockPath } from '../server/lock.ts';
 import { mendUnit } from '../server/systemd-hold.ts';
 import { launchCommand } from '../service-file/launch-command.ts';
@@ -251,6 +252,8 @@ async function runPrepared(
 /** Failed trials become planned again; what they measured stays. */
 function retryFailures(store: StudyStore, stored: StoredStudy): void {
   for (const trial of store.trials(stored.id)) {
+    // A trial that could not win did not fail.
+    if (trial.cause === COULD_NOT_WIN) continue;
     if (['failed', 'infeasible', 'partial'].includes(trial.state)) {
       store.setTrialState(trial.id, 'planned', null, null);
     }

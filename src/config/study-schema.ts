@@ -136,6 +136,12 @@ const measure = z.strictObject({
     .describe(
       'ends a measurement that is slower than this share of the baseline; 0% is never; 30%',
     ),
+  drop_losers: z
+    .boolean()
+    .optional()
+    .describe(
+      'ends the launch of a trial that could not win even if its other concurrencies went as well as any trial’s; false for a whole table of every trial; true',
+    ),
   output_check: z
     .strictObject({
       misses: count

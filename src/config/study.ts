@@ -86,6 +86,8 @@ export interface MeasureConfig {
   readonly maxFailureFraction: number;
   /** A measurement slower than this share of the baseline is ended; 0 for never. */
   readonly giveUpBelowFraction: number;
+  /** Whether a launch ends as soon as its trial cannot win any more (ranking/race.ts). */
+  readonly dropLosers: boolean;
   /** How much the outputs of a trial may differ from the baseline's. */
   readonly outputCheck: GuardStrictness;
 }

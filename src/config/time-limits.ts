@@ -55,6 +55,7 @@ export function readMeasure(
     stallSeconds: seconds('stall'),
     maxFailureFraction: share('max_failures'),
     giveUpBelowFraction: share('give_up_below'),
+    dropLosers: section.drop_losers ?? true,
     outputCheck: readOutputCheck(section.output_check ?? {}, problems),
   };
 }

@@ -6,7 +6,7 @@ import type { CellSample, TrialData } from './trial-data.ts';
 
 /** Why a trial cannot win; sentences are made in report/. */
 export type Ineligibility =
-  | { readonly code: 'infeasible' | 'failed'; readonly reason: string }
+  | { readonly code: 'infeasible' | 'failed' | 'dropped'; readonly reason: string }
   /** `concurrency` null: somewhere, which was not recorded. */
   | { readonly code: 'crashed'; readonly concurrency: number | null; readonly reason: string }
   | { readonly code: 'not-measured'; readonly concurrency: number }
@@ -58,6 +58,7 @@ export function ineligibilities(input: EligibilityInput): readonly Ineligibility
   const reason = trial.reason ?? '';
   if (trial.state === 'infeasible') return [{ code: 'infeasible', reason }];
   if (trial.state === 'failed' && trial.cells.size === 0) return [{ code: 'failed', reason }];
+  if (trial.dropped === true) return [{ code: 'dropped', reason }];
   const reasons = [...crashes(input), ...[...profile.keys()].flatMap((c) => cellReasons(input, c))];
   // Without complete cells nothing else can be judged.
   if (reasons.length > 0) return reasons;

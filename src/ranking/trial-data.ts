@@ -24,6 +24,8 @@ export interface TrialData {
   readonly state: 'completed' | 'partial' | 'infeasible' | 'failed';
   /** What happened where it is not completed. */
   readonly reason?: string;
+  /** It was dropped in the middle of its launch, as it could not win any more (race.ts). */
+  readonly dropped?: true;
   /** Concurrencies at which a launch died under load; with weight there it cannot win (A15). */
   readonly crashedAt?: readonly number[];
   readonly cells: ReadonlyMap<number, readonly CellSample[]>;

@@ -1,3 +1,4 @@
+import { COULD_NOT_WIN } from '../ranking/race.ts';
 import type { StoredLaunch, StoredTrial } from '../storage/study-store.ts';
 import { changesList } from './html-changes.ts';
 import { html, type Markup } from './html-markup.ts';
@@ -48,7 +49,12 @@ function groupsOf(trials: readonly StoredTrial[]): readonly Group[] {
     {
       title: 'Partly measured',
       what: 'some concurrency was not survived',
-      trials: inState('partial'),
+      trials: inState('partial').filter(({ cause }) => cause !== COULD_NOT_WIN),
+    },
+    {
+      title: 'Dropped',
+      what: 'could not win any more in the middle of its launch; measure.drop_losers: false measures all',
+      trials: inState('partial').filter(({ cause }) => cause === COULD_NOT_WIN),
     },
     {
       title: 'Equivalent',

@@ -9,6 +9,8 @@ export function ineligibilityText(reason: Ineligibility): string {
       return `infeasible: ${or(reason.reason, 'the server refuses these flags')}`;
     case 'failed':
       return `failed: ${or(reason.reason, 'the environment was at fault, not the flags')}`;
+    case 'dropped':
+      return or(reason.reason, 'dropped: could not win');
     case 'crashed':
       return reason.concurrency === null
         ? `did not survive every run: ${or(reason.reason, 'one repeat broke off')}`

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { PointMetrics } from '../metrics/point-metrics.ts';
 import { cellSample } from '../ranking/cell-sample.ts';
+import { COULD_NOT_WIN } from '../ranking/race.ts';
 import type { CellSample, TrialData } from '../ranking/trial-data.ts';
 import type { Assignment } from '../search-space/assignment.ts';
 import { sameValue } from '../search-space/values.ts';
@@ -33,6 +34,7 @@ export function readTrialData(db: Database, studyId: number): TrialData[] {
       isBaseline: trial.isBaseline,
       state,
       ...(trial.reason === null ? {} : { reason: trial.reason }),
+      ...(trial.cause === COULD_NOT_WIN ? { dropped: true as const } : {}),
       crashedAt: crashes.get(trial.id) ?? [],
       cells: own,
     };

@@ -13,6 +13,8 @@ import type { PointResult, ServerFacts } from './services.ts';
 /** How measuring a ready server ended; `LaunchOutcome` of run-launch.ts tells what each means. */
 export type MeasuringOutcome =
   | { readonly state: 'measured' }
+  /** It could not win any more: the rest was not measured. */
+  | { readonly state: 'dropped'; readonly reason: string }
   | { readonly state: 'crashed'; readonly concurrency: number; readonly failure: FailureCause }
   | { readonly state: 'disturbed'; readonly concurrency: number; readonly failure: FailureCause }
   | {
@@ -53,9 +55,11 @@ export async function measureLaunch(launched: Launched): Promise<MeasuringOutcom
     serverGone.abort(new Error('the server ended'));
   });
   const either = AbortSignal.any([signal, serverGone.signal]);
-  for (const key of job.keys) {
+  for (const [index, key] of job.keys.entries()) {
     const end = await measureKey(key, launched, either);
     if (end !== undefined) return end;
+    const reason = index + 1 < job.keys.length ? job.lostRace?.() : undefined;
+    if (reason !== undefined) return { state: 'dropped', reason };
   }
   return { state: 'measured' };
 }

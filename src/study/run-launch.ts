@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { StartConfig } from '../config/study.ts';
 import { EndOfSweepError, UserError } from '../errors.ts';
 import { isNetworkFailure } from '../load/network-failure.ts';
+import { COULD_NOT_WIN } from '../ranking/race.ts';
 import { type NotReadyReason, waitUntilReady } from '../server/readiness.ts';
 import type {
   LaunchRequest,
@@ -74,6 +75,8 @@ export interface LaunchJob {
   readonly baselineStartSeconds?: number | undefined;
   /** Baseline mean at a concurrency, to show a change while measuring. */
   readonly baselineAt: (concurrency: number) => number | null;
+  /** Asked between two measurements: why the rest need not be measured; undefined: go on. */
+  readonly lostRace?: () => string | undefined;
   /** Runs between ready and the first measurement, e.g. to compare with recorded numbers. */
   readonly beforeMeasuring?: (facts: ServerFacts, signal: AbortSignal) => Promise<void>;
 }
@@ -232,7 +235,10 @@ function endLaunch(
     ...stateOf(outcome, problem),
     exitCode: exit?.code ?? null,
     exitSignal: exit?.signal ?? null,
-    logTail: outcome?.state === 'measured' ? [] : (server?.logTail(LOG_TAIL_LINES) ?? []),
+    logTail:
+      outcome?.state === 'measured' || outcome?.state === 'dropped'
+        ? []
+        : (server?.logTail(LOG_TAIL_LINES) ?? []),
     endedAtMs: clock.wallMs(),
   });
 }
@@ -248,6 +254,8 @@ function stateOf(outcome: LaunchOutcome | undefined, problem: unknown) {
   switch (outcome.state) {
     case 'measured':
       return { state: 'completed', cause: null, message: null } as const;
+    case 'dropped':
+      return { state: 'completed', cause: COULD_NOT_WIN, message: outcome.reason } as const;
     case 'settled': {
       const { cause, reason: message } = verdictOf(outcome);
       return { state: 'completed', cause, message } as const;

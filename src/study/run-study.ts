@@ -4,9 +4,11 @@ import { FIRST_CONFIRMING_ROUND } from '../ranking/phases.ts';
 import type { StoredTrial } from '../storage/study-store.ts';
 import {
   BASELINE_EVERY,
+  droppedInJump,
   FIRST_SEARCH_ROUND,
   invalidatedTrials,
   isBaselineDue,
+  isDropUnproven,
   nextSearchRound,
 } from './baseline-rounds.ts';
 import { chooseFinalists, confirmingLaunches } from './finalists.ts';
@@ -136,16 +138,22 @@ class Sweep {
     const data = store.trialData(stored.id);
     const launched = launchedTrials(data, study);
     const round = FIRST_SEARCH_ROUND;
+    const judgedInJump = droppedInJump(data, launched, others);
+    for (const { id } of judgedInJump) store.setTrialState(id, 'planned', null, null);
     const now = this.#trialsNow();
     const open = (trial: StoredTrial, at: number) =>
       !this.#tried.has(tryOf(trial, at)) && !this.#launcher.isOver(trial, at, now.get(trial.id));
-    const again = invalidatedTrials(launched, others).filter((trial) => open(trial, round + 1));
-    const waiting = [...others, ...this.#launcher.released()].filter(
-      (trial) => open(trial, round) && !this.#launcher.isHopeless(trial),
+    const again = [...invalidatedTrials(launched, others), ...judgedInJump].filter((trial) =>
+      open(trial, round + 1),
     );
-    if (waiting.length === 0 && again.length === 0) return { trial: undefined, round };
+    const waiting = [...others, ...this.#launcher.released()].filter(
+      (trial) =>
+        open(trial, round) && !judgedInJump.includes(trial) && !this.#launcher.isHopeless(trial),
+    );
+    const isSearched = waiting.length === 0 && again.length === 0;
+    if (isSearched && !isDropUnproven(launched, data)) return { trial: undefined, round };
     const baselineRound = nextSearchRound(store.measuredKeys(baseline.id));
-    if (isBaselineDue(launched) && open(baseline, baselineRound)) {
+    if ((isSearched || isBaselineDue(launched, data)) && open(baseline, baselineRound)) {
       return { trial: baseline, round: baselineRound };
     }
     const [repeated] = again;
@@ -184,11 +192,16 @@ class Sweep {
 
   #tellOfJump(): void {
     const { store, stored, study, emit } = this.#deps;
-    const launched = launchedTrials(store.trialData(stored.id), study);
+    const data = store.trialData(stored.id);
+    const launched = launchedTrials(data, study);
     const jump = jumpsSeen(launched).at(-1);
     const last = launched.find(({ isBaseline }) => isBaseline)?.launches.at(-1);
     if (jump === undefined || jump.after.launch !== last?.launch) return;
-    const trials = invalidatedTrials(launched, this.#deps.trials).map(({ number }) => number);
+    const { trials: planned } = this.#deps;
+    const trials = [
+      ...invalidatedTrials(launched, planned),
+      ...droppedInJump(data, launched, planned),
+    ].map(({ number }) => number);
     emit({ type: 'jump', changeFraction: jump.changeFraction, trials });
   }
 

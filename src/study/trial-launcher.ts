@@ -1,6 +1,7 @@
 import type { Study } from '../config/study.ts';
 import { EndOfSweepError, UserError } from '../errors.ts';
 import { mean } from '../metrics/statistics.ts';
+import { isConfirmingRound } from '../ranking/phases.ts';
 import type { RunningServer } from '../server/target.ts';
 import type { EffectiveConfiguration } from '../sglang/effective-configuration.ts';
 import type { FailureCause } from '../sglang/failure-causes.ts';
@@ -12,6 +13,7 @@ import { Equivalents } from './equivalents.ts';
 import { keepVersion } from './identity.ts';
 import { keysOfRound, missingKeys } from './keys.ts';
 import { Lessons } from './lessons.ts';
+import { raceLostBy } from './race-watch.ts';
 import { type ReadBack, readBack } from './read-back.ts';
 import { type LaunchDeps, type LaunchJob, type LaunchOutcome, runLaunch } from './run-launch.ts';
 import type { ServerFacts } from './services.ts';
@@ -150,11 +152,23 @@ export class TrialLauncher {
         onReady: (facts, server) => this.#readBack(trial, facts, server),
         baselineAt: (concurrency) => this.#baselineAt(concurrency),
         baselineStartSeconds: trial.isBaseline ? undefined : this.#baselineStartSeconds(),
+        ...(this.#races(trial, round) ? { lostRace: () => this.#raceLostBy(trial) } : {}),
         ...(first && checkBaseline !== undefined ? { beforeMeasuring: checkBaseline } : {}),
       },
       this.#deps,
       this.#signal,
     );
+  }
+
+  /** Confirming launches are few and each is needed whole. */
+  #races(trial: StoredTrial, round: number): boolean {
+    const { measure } = this.#deps.study;
+    return measure.dropLosers && !trial.isBaseline && !isConfirmingRound(round);
+  }
+
+  #raceLostBy({ number }: StoredTrial): string | undefined {
+    const { store, stored, study } = this.#deps;
+    return raceLostBy(number, store.trialData(stored.id), study);
   }
 
   /** What the server runs, and whether it is worth a measurement; tells of what is otherwise than asked. */

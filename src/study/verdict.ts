@@ -1,4 +1,5 @@
 import { UserError } from '../errors.ts';
+import { COULD_NOT_WIN } from '../ranking/race.ts';
 import type { FailureCause } from '../sglang/failure-causes.ts';
 import { REPORTED, sameAsText } from './equivalents.ts';
 import type { LaunchOutcome } from './run-launch.ts';
@@ -35,6 +36,8 @@ export function verdictOf(outcome: LaunchOutcome) {
   switch (outcome.state) {
     case 'measured':
       return { state: 'completed', cause: null, reason: null } as const;
+    case 'dropped':
+      return { state: 'partial', cause: COULD_NOT_WIN, reason: outcome.reason } as const;
     case 'settled': {
       const { report } = outcome;
       if (report.state === 'equivalent') {

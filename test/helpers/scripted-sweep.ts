@@ -1,5 +1,6 @@
 import type { Clock } from '../../src/clock.ts';
 import { parseStudy } from '../../src/config/load-study.ts';
+import type { BudgetConfig } from '../../src/config/study.ts';
 import { rankTrials } from '../../src/ranking/rank-trials.ts';
 import type { Assignment, FlagValue } from '../../src/search-space/assignment.ts';
 import type { RunningServer, ServerExit, Target } from '../../src/server/target.ts';
@@ -43,7 +44,13 @@ export interface SweepScript {
   /** In-flight requests under which the server dies; undefined: never. */
   readonly diesAt?: (flags: Readonly<Record<string, FlagValue>>) => number | undefined;
   /** Tokens per second. */
-  readonly speed?: (flags: Readonly<Record<string, FlagValue>>) => number;
+  readonly speed?: (
+    flags: Readonly<Record<string, FlagValue>>,
+    concurrency: number,
+    launch: number,
+  ) => number;
+  readonly measure?: Fields;
+  readonly budget?: BudgetConfig;
   /** Of an earlier sweep of the same study, to go on with. */
   readonly store?: StudyStore;
 }
@@ -76,7 +83,7 @@ export async function scriptedSweep(script: SweepScript): Promise<ScriptedSweep>
       workload: { prompts: 'code', input_tokens: 64, output_tokens: 64 },
       parameters,
       constraints,
-      measure: { finalists: 0, launches: 1 },
+      measure: { finalists: 0, launches: 1, ...script.measure },
     }),
     '/scripted.yaml',
   );
@@ -120,8 +127,8 @@ export async function scriptedSweep(script: SweepScript): Promise<ScriptedSweep>
           return Promise.resolve({
             metrics: metrics({
               concurrency,
-              outputTokensPerSecond: server.speed(),
-              steadyTokensPerSecond: server.speed(),
+              outputTokensPerSecond: server.speed(concurrency),
+              steadyTokensPerSecond: server.speed(concurrency),
             }),
             records: [],
             usable: !dies,
@@ -131,7 +138,7 @@ export async function scriptedSweep(script: SweepScript): Promise<ScriptedSweep>
         },
       },
       builder: createLaunchBuilder({ study, production, plan, judge }, '/logs', 0),
-      budget: createBudget({}, clock),
+      budget: createBudget(script.budget ?? {}, clock),
       emit: (event) => events.push(event),
     },
     new AbortController().signal,
@@ -202,8 +209,8 @@ class ScriptedServer {
 
   #end: () => void = () => undefined;
 
-  speed(): number {
-    return this.#script.speed?.(this.#flags) ?? 100;
+  speed(concurrency: number): number {
+    return this.#script.speed?.(this.#flags, concurrency, this.launches.length) ?? 100;
   }
 
   facts(): ServerFacts {

@@ -544,13 +544,15 @@ describe('how measurements end', () => {
     expect(parse(MINIMAL).measure).toMatchObject({
       maxFailureFraction: 0.5,
       giveUpBelowFraction: 0.3,
+      dropLosers: true,
       outputCheck: {},
     });
     const text =
-      'measure: {max_failures: 10%, give_up_below: 0%, warm_up: {requests: 4, limit: 3m}, output_check: {misses: 0, similarity: 30%}}';
+      'measure: {max_failures: 10%, give_up_below: 0%, drop_losers: false, warm_up: {requests: 4, limit: 3m}, output_check: {misses: 0, similarity: 30%}}';
     expect(parse(withSection(text)).measure).toMatchObject({
       maxFailureFraction: 0.1,
       giveUpBelowFraction: 0,
+      dropLosers: false,
       warmUp: { requests: 4, limitSeconds: 180 },
       outputCheck: { missesAllowed: 0, minSimilarity: 0.3 },
     });
