@@ -27,9 +27,10 @@ const ERASE = new Set(['\u007f', '\b']);
 
 async function readHidden(question: string): Promise<string> {
   const { stdin, stderr } = process;
-  stderr.write(question);
+  // First, so that what is typed at once is not shown either.
   stdin.setRawMode(true);
   stdin.setEncoding('utf8');
+  stderr.write(question);
   let typed = '';
   try {
     for await (const text of stdin.iterator({ destroyOnReturn: false }) as AsyncIterable<string>) {

@@ -36,7 +36,7 @@ export type TryOutcome =
   | { readonly state: 'bad'; readonly reason: string };
 
 /** Times one concurrency is measured while somebody else uses the server. */
-const ATTEMPTS_PER_POINT = 3;
+const ATTEMPTS_PER_POINT = 5;
 /** Far from every round of a study: its prompts are its own. */
 const ROUND = 9000;
 
