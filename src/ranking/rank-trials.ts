@@ -4,6 +4,7 @@ import { ineligibilities } from './eligibility.ts';
 import { type Estimates, estimatesOf } from './estimates.ts';
 import { type Limit, WORST_CONCURRENCY } from './limits.ts';
 import { type Placed, placed } from './order.ts';
+import { paretoSets } from './pareto.ts';
 import { checkProfile, weighted } from './profile.ts';
 import { type EstimatesByKind, type Judged, rankedTrial } from './ranked-trial.ts';
 import type { RankedTrial, Ranking, RankingNote } from './ranking.ts';
@@ -63,6 +64,7 @@ export function rankTrials(input: RankingInput): Ranking {
     trials: rows.sort(byRank),
     winnerByKind,
     kindsDisagree: new Set(Object.values(winnerByKind).filter((w) => w !== null)).size > 1,
+    paretoSets: paretoSets(rows, trials, profile),
     notes: notesOf(profile, kinds, judged, baseline, estimates[scoreKind]),
   };
 }

@@ -1,6 +1,7 @@
 import type { Assignment } from '../search-space/assignment.ts';
 import type { Ineligibility } from './eligibility.ts';
 import type { Evidence } from './noise.ts';
+import type { ParetoSet } from './pareto.ts';
 import type { Profile, ScoreKind } from './score.ts';
 import type { ThroughputKind } from './speeds.ts';
 
@@ -86,5 +87,7 @@ export interface Ranking {
   /** Trial that wins by each kind, ties resolved; null where there is none. */
   readonly winnerByKind: Readonly<Record<ScoreKind, number | null>>;
   readonly kindsDisagree: boolean;
+  /** Score against p99 latencies; empty where no trial knows a latency. */
+  readonly paretoSets: readonly ParetoSet[];
   readonly notes: readonly RankingNote[];
 }

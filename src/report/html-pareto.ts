@@ -1,5 +1,6 @@
 import * as Plot from '@observablehq/plot';
 import { mean } from '../metrics/statistics.ts';
+import { paretoFront } from '../ranking/pareto.ts';
 import type { RankedTrial, Ranking } from '../ranking/ranking.ts';
 import { list } from './figures.ts';
 import { html, type Markup } from './html-markup.ts';
@@ -10,7 +11,7 @@ import { scoreText } from './ranking-table.ts';
 interface Point {
   readonly trial: number;
   readonly isBaseline: boolean;
-  readonly ttftMs: number;
+  readonly latencyMs: number;
   readonly score: number;
 }
 
@@ -36,7 +37,7 @@ export function paretoSection(data: ReportData): Markup {
       : front.includes(point)
         ? 'var(--good)'
         : 'var(--series-1)',
-    title: `trial ${point.trial}: ${scoreText(ranking, point.score)}, TTFT p99 ${Math.round(point.ttftMs)} ms`,
+    title: `trial ${point.trial}: ${scoreText(ranking, point.score)}, TTFT p99 ${Math.round(point.latencyMs)} ms`,
   }));
   const onFront = drawn.filter(({ trial }) => front.some((point) => point.trial === trial));
   return html`<h2 id="pareto">Speed against waiting</h2>
@@ -66,10 +67,10 @@ ${picture('score against time to first token', ({ isNarrow }) => ({
   },
   marks: [
     Plot.line(
-      [...onFront].sort((a, b) => a.ttftMs - b.ttftMs),
-      { x: 'ttftMs', y: 'shown', stroke: 'var(--good)', strokeOpacity: 0.5 },
+      [...onFront].sort((a, b) => a.latencyMs - b.latencyMs),
+      { x: 'latencyMs', y: 'shown', stroke: 'var(--good)', strokeOpacity: 0.5 },
     ),
-    Plot.dot(drawn, { x: 'ttftMs', y: 'shown', fill: 'color', r: 4, title: 'title' }),
+    Plot.dot(drawn, { x: 'latencyMs', y: 'shown', fill: 'color', r: 4, title: 'title' }),
   ],
 }))}`;
 }
@@ -84,24 +85,9 @@ function pointsOf(data: ReportData, { trials }: Ranking, concurrency: number): r
     byTrial.set(trial, [...(byTrial.get(trial) ?? []), metrics.ttftMs.p99]);
   }
   return trials.flatMap(({ trial, isBaseline, eligible, score }: RankedTrial) => {
-    const ttftMs = mean(byTrial.get(trial) ?? []);
-    return !eligible || score === null || ttftMs === undefined
+    const latencyMs = mean(byTrial.get(trial) ?? []);
+    return !eligible || score === null || latencyMs === undefined
       ? []
-      : { trial, isBaseline, ttftMs, score };
+      : { trial, isBaseline, latencyMs, score };
   });
-}
-
-/** Points that no other beats in both, in the order given. */
-export function paretoFront<T extends { readonly ttftMs: number; readonly score: number }>(
-  points: readonly T[],
-): readonly T[] {
-  return points.filter(
-    (point) =>
-      !points.some(
-        (other) =>
-          other.ttftMs <= point.ttftMs &&
-          other.score >= point.score &&
-          (other.ttftMs < point.ttftMs || other.score > point.score),
-      ),
-  );
 }

@@ -26,6 +26,11 @@ export function rankingJson(study: string, ranking: Ranking) {
       winner_below: crossover.below,
       winner_above: crossover.above,
     })),
+    pareto: ranking.paretoSets.map(({ latency, concurrency, front }) => ({
+      latency,
+      concurrency,
+      front: front.map(({ trial, score, latencyMs }) => ({ trial, score, latency_ms: latencyMs })),
+    })),
     notes: ranking.notes,
   };
 }

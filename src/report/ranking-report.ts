@@ -9,6 +9,7 @@ import { decodingLines } from './decoding.ts';
 import { effectLines } from './effects-text.ts';
 import { list, percent, signedPercent } from './figures.ts';
 import { ineligibilitiesText } from './ineligibility-text.ts';
+import { paretoLines } from './pareto-text.ts';
 import { rankingTable } from './ranking-table.ts';
 import type { TrialPoint } from './study-points.ts';
 
@@ -37,6 +38,7 @@ export function rankingReport(
     ineligibleLines(ranking.trials),
     disagreementLines(ranking),
     crossoverLines(ranking),
+    paretoLines(ranking),
     shownTrials(ranking).flatMap(({ trial }) => decodingLines(trial, points)),
     effectLines(ranking),
     ranking.notes.map(noteText),

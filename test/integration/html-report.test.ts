@@ -1,19 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { paretoFront } from '../../src/report/html-pareto.ts';
 import { htmlReport } from '../../src/report/html-report.ts';
 import { elements, texts } from '../helpers/html-page.ts';
 import { manyTrials, reportInput } from '../helpers/many-trials.ts';
-
-test('a trial is on the Pareto front unless another is better in one and no worse in the other', () => {
-  const points = [
-    { ttftMs: 100, score: 1 },
-    { ttftMs: 200, score: 1.2 },
-    { ttftMs: 250, score: 1.2 },
-    { ttftMs: 90, score: 0.9 },
-    { ttftMs: 300, score: 1.1 },
-  ];
-  expect(paretoFront(points)).toEqual([points[0], points[1], points[3]]);
-});
 
 describe('the HTML report', () => {
   test('of 300 trials at 6 concurrencies stays under 3 MB', () => {
