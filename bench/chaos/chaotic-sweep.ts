@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/clock.ts';
 import { parseStudy } from '../../src/config/load-study.ts';
+import type { Study } from '../../src/config/study.ts';
 import { UserError } from '../../src/errors.ts';
 import { rankTrials } from '../../src/ranking/rank-trials.ts';
 import type { TrialData } from '../../src/ranking/trial-data.ts';
@@ -161,19 +162,13 @@ async function sweepIn(
   const end = await endOf(ended);
   foreign.stop();
   const trialData = store.trialData(stored.id);
-  const ranking = rankTrials({
-    trials: trialData,
-    profile: study.profile,
-    scoreKind: study.objective.score,
-    limits: study.objective.limits,
-  });
   return {
     seed,
     injected,
     trials: store.trials(stored.id),
     measurements: store.measurements(stored.id),
     trialData,
-    eligible: ranking.trials.flatMap(({ eligible, trial }) => (eligible ? [trial] : [])),
+    eligible: eligibleIn(study, trialData),
     events,
     end,
     concurrencies: [...study.profile.keys()],
@@ -183,6 +178,19 @@ async function sweepIn(
     stillRuns: live.runs(access.baseUrl) || !(await isFree(port)),
     openLaunches: store.launches(stored.id).filter(({ state }) => state === 'running').length,
   };
+}
+
+/** None where nothing was measured, which no ranking takes: the end of the sweep tells why. */
+function eligibleIn(study: Study, trials: readonly TrialData[]): readonly number[] {
+  if (trials.every(({ cells }) => cells.size === 0)) return [];
+  const { profile, objective } = study;
+  const ranking = rankTrials({
+    trials,
+    profile,
+    scoreKind: objective.score,
+    limits: objective.limits,
+  });
+  return ranking.trials.flatMap(({ eligible, trial }) => (eligible ? [trial] : []));
 }
 
 /** Adds up the time of launches without a measurement. */
@@ -228,7 +236,8 @@ function studyText(
       request_timeout: '10m',
       point_timeout: '20m',
     },
-    start: { stall: '200s', total: '900s', stop: '30s' },
+    // No failure takes so long in all: a machine that is too busy for this pace must not be told as one.
+    start: { stall: '200s', total: '7200s', stop: '30s' },
   });
 }
 
