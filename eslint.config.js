@@ -11,6 +11,7 @@ const layers = [
   'host',
   'server',
   'load',
+  'remote-load',
   'samplers',
   'storage',
   'config',

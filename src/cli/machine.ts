@@ -4,6 +4,7 @@ import type { Target } from '../server/target.ts';
 import type { StoredStudy, StudyStore } from '../storage/study-store.ts';
 import { confirmingLaunches } from '../study/finalists.ts';
 import { watchGpus } from '../study/gpu-watch.ts';
+import type { TakePoint } from '../study/measurer.ts';
 import { type EnvironmentCheck, type PreflightOptions, usesGpus } from '../study/preflight.ts';
 import type { PreparedSweep } from '../study/prepare.ts';
 import type { Measurer } from '../study/services.ts';
@@ -33,6 +34,10 @@ export interface HeldMachine {
   readonly target: Target;
   /** Where the load finds the server. */
   readonly baseUrl: string;
+  /** Takes one point where the load comes from. */
+  readonly takePoint: TakePoint;
+  /** What the user should know of it. */
+  readonly notices: readonly string[];
   /** What an interrupted sweep had left behind, and was ended or put right. */
   readonly ended: readonly string[];
   readonly environmentProblem: EnvironmentCheck;

@@ -3,7 +3,10 @@ import { localTarget } from '../server/local-target.ts';
 import { acquireLock, targetLockPath } from '../server/lock.ts';
 import { isSimulated, preflight } from '../study/preflight.ts';
 import type { PreparedSweep } from '../study/prepare.ts';
+
 import { proveLoad } from '../study/prove-load.ts';
+import { localRoad } from './load-road.ts';
+
 import {
   gpuGateNotices,
   type MachineOptions,
@@ -61,6 +64,8 @@ async function openLocalMachine(
         Promise.resolve({
           target,
           baseUrl: study.target.baseUrl,
+          takePoint: localRoad.takePoint,
+          notices: [],
           ended,
           environmentProblem,
           measuring: watchingGpus(prepared, place, store, stored),

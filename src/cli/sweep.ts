@@ -134,6 +134,7 @@ async function sweep(study: Study, options: SweepOptions, context: CliContext): 
   if (options.retry === true) retryFailures(store, stored);
 
   const machine = await opened.take(store, stored);
+  for (const note of machine.notices) context.stderr(note);
   const server = { ...access, baseUrl: machine.baseUrl };
   const prove = async () => {
     // After an interrupt production still has to come back; only another signal ends the wait.
@@ -172,7 +173,7 @@ function optionWords(options: SweepOptions): readonly string[] {
 
 async function runPrepared(
   prepared: PreparedSweep,
-  { target, ended, environmentProblem, measuring }: HeldMachine,
+  { target, ended, environmentProblem, measuring, takePoint }: HeldMachine,
   access: ServerAccess,
   stored: StoredStudy,
   store: StudyStore,
@@ -196,6 +197,7 @@ async function runPrepared(
           createMeasurer(access, study, clock, {
             workload: expect.workload,
             salt: `${salt}/expect`,
+            takePoint,
           }),
         );
   await using view = openLiveView(context, study.profile);
@@ -228,6 +230,7 @@ async function runPrepared(
         createMeasurer(access, study, clock, {
           salt,
           baselineOutputs: storedOutputs(store.measurements(stored.id)),
+          takePoint,
         }),
       ),
       builder: createLaunchBuilder(

@@ -8,9 +8,11 @@ import { preflightSystemd } from '../server/systemd-preflight.ts';
 import type { SystemdService } from '../server/systemd-service.ts';
 import { processesOf } from '../server/systemd-stop.ts';
 import { showUnit } from '../server/systemd-unit-state.ts';
+import type { StoredStudy, StudyStore } from '../storage/study-store.ts';
 import { preflight } from '../study/preflight.ts';
 import type { PreparedSweep } from '../study/prepare.ts';
 import type { Measurer } from '../study/services.ts';
+import { keepLoadFrom, type LoadRoad, openLoadRoad, wantedLoadFrom } from './load-road.ts';
 import {
   gpuGateNotices,
   type HeldMachine,
@@ -20,7 +22,6 @@ import {
   watchingGpus,
 } from './machine.ts';
 import type { Place } from './reach-target.ts';
-import { onWholeLink } from './whole-link.ts';
 
 /** A place with a unit. */
 export type UnitPlace = Place & { readonly unit: NonNullable<Place['unit']> };
@@ -64,13 +65,13 @@ export async function openUnitMachine(
   return {
     notices: [
       ...checks.flatMap(({ state, found }) => (state === 'warning' ? [`warning: ${found}`] : [])),
-      ...road.notices,
       ...(await gpuGateNotices(prepared, place)),
     ],
     take: async (store, stored): Promise<HeldMachine> => {
       if (road.roundTripMs !== undefined) {
         store.setStudyMeta(stored.id, ROUND_TRIP_META, road.roundTripMs);
       }
+      const openLoad = async () => openStudyLoad({ study, place, road, options }, store, stored);
       const watch = watchingGpus(prepared, place, store, stored);
       const held = await holdUnit(unit, {
         study: study.name,
@@ -96,6 +97,7 @@ export async function openUnitMachine(
         );
         return true;
       };
+      const load = await openLoadHeld(held, openLoad);
       return {
         target: {
           start: async (request) => {
@@ -114,22 +116,70 @@ export async function openUnitMachine(
           cleanUp: async () => held.target.cleanUp(),
         },
         baseUrl: road.baseUrl,
+        takePoint: load.takePoint,
+        notices: load.notice === undefined ? [] : [load.notice],
         ended: held.mended,
         environmentProblem: async (signal) => {
           await regain();
           return environmentProblem(signal);
         },
-        measuring: (measurer) => {
-          const limited = inPhases(measurer, held, study);
-          return watch(ssh === undefined ? limited : onWholeLink(limited, ssh, options.tell));
-        },
+        measuring: (measurer) => watch(load.measuring(inPhases(measurer, held, study))),
         giveBack: async (prove) => {
+          // While the unit is still ours: the next sweep has its own load in the same place.
+          await closeLoad(load, options);
           return giveBackUnit(held, prove);
         },
       };
     },
     [Symbol.asyncDispose]: async () => road[Symbol.asyncDispose](),
   };
+}
+
+/** Opens the load of a unit that is held; gives the unit back, unchanged as it is, when that fails. */
+async function openLoadHeld(held: HeldUnit, open: () => Promise<LoadRoad>): Promise<LoadRoad> {
+  try {
+    return await open();
+  } catch (error) {
+    await held.giveBack();
+    throw error;
+  }
+}
+
+/** What stays behind on the server keeps no production away: said, and no more. */
+async function closeLoad(load: LoadRoad, { tell }: Pick<MachineOptions, 'tell'>): Promise<void> {
+  try {
+    await load[Symbol.asyncDispose]();
+  } catch (error) {
+    tell(`left on the server: ${error instanceof Error ? error.message : 'files of the load'}`);
+  }
+}
+
+/** Opens the way of the load that the study's measurements need, and remembers it. */
+export async function openStudyLoad(
+  {
+    study,
+    place,
+    road,
+    options: { tell },
+  }: {
+    readonly study: Study;
+    readonly place: UnitPlace;
+    readonly road: Pick<Road, 'roundTripMs'>;
+    readonly options: Pick<MachineOptions, 'tell'>;
+  },
+  store: StudyStore,
+  stored: StoredStudy,
+): Promise<LoadRoad> {
+  const load = await openLoadRoad({
+    study,
+    place,
+    roundTripMs: road.roundTripMs,
+    limitSeconds: phaseSeconds(study),
+    wanted: wantedLoadFrom(study, store, stored),
+    tell,
+  });
+  keepLoadFrom(store, stored, load);
+  return load;
 }
 
 /** Gives the unit back, which the timer does not do meanwhile. Returns what was done. */
@@ -162,10 +212,9 @@ export function requireRunsAsWritten({ runsAsWritten }: SystemdService, unit: st
 export function inPhases(
   measurer: Measurer,
   { lease }: Pick<HeldUnit, 'lease'>,
-  { measure }: Study,
+  study: Study,
 ): Measurer {
-  const limitSeconds =
-    measure.pointTimeoutSeconds + 2 * measure.requestTimeoutSeconds + SLACK_SECONDS;
+  const limitSeconds = phaseSeconds(study);
   return {
     measure: async (request) => {
       lease.enterPhase(limitSeconds);
@@ -174,19 +223,22 @@ export function inPhases(
   };
 }
 
+/** Longest measurement with its warm-up, and what a broken link may add. */
+function phaseSeconds({ measure }: Study): number {
+  return measure.pointTimeoutSeconds + 2 * measure.requestTimeoutSeconds + SLACK_SECONDS;
+}
+
 export interface Road extends AsyncDisposable {
   readonly baseUrl: string;
   readonly roundTripMs: number | undefined;
-  readonly notices: readonly string[];
 }
 
-/** How the load reaches the server: directly, or through a port that ssh forwards. */
+/** How requests reach the server: directly, or through a port that ssh forwards. */
 export async function roadTo(baseUrl: string, ssh: Place['ssh']): Promise<Road> {
   if (ssh === undefined) {
     return {
       baseUrl,
       roundTripMs: undefined,
-      notices: [],
       [Symbol.asyncDispose]: async () => Promise.resolve(),
     };
   }
@@ -206,9 +258,6 @@ export async function roadTo(baseUrl: string, ssh: Place['ssh']): Promise<Road> 
   return {
     baseUrl: url.href.replace(/\/+$/, ''),
     roundTripMs,
-    notices: [
-      `the load comes from this machine, through ssh: the round trip to ${ssh.name} is ${String(roundTripMs)} ms and lengthens the wait for the first token, in every trial alike`,
-    ],
     [Symbol.asyncDispose]: async () => forwarded[Symbol.asyncDispose](),
   };
 }

@@ -10,12 +10,14 @@ const COMMAND_LIMIT_MS = 30_000;
 /**
  * The measurer for load that goes through a port which ssh forwards: a measurement during which
  * the link broke says nothing about the server. It is dropped, and taken again once the link is
- * back, on the server that ran on meanwhile.
+ * back, on the server that ran on meanwhile. Load that ran on the server itself (`carriesLoad`
+ * false) is not lost with the link: then only what failed is taken again.
  */
 export function onWholeLink(
   measurer: Measurer,
   ssh: Pick<SshHost, 'linkLosses' | 'run'>,
   tell: (line: string) => void,
+  { carriesLoad = true }: { readonly carriesLoad?: boolean } = {},
 ): Measurer {
   return {
     measure: async (request) => {
@@ -28,7 +30,8 @@ export function onWholeLink(
         const isWhole = ssh.linkLosses() === losses;
         request.signal.throwIfAborted();
         if ('error' in outcome && (isWhole || !isOfLink(outcome.error))) throw outcome.error;
-        if ('point' in outcome && (isWhole || attempt === ATTEMPTS)) return outcome.point;
+        if ('point' in outcome && (isWhole || !carriesLoad || attempt === ATTEMPTS))
+          return outcome.point;
         if ('error' in outcome && attempt === ATTEMPTS) throw outcome.error;
         tell(
           `the link broke while C=${String(request.concurrency)} was measured: it is measured again`,

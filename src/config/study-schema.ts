@@ -10,6 +10,9 @@ const PROCESSES = Object.keys(arrivalProcesses) as readonly ArrivalProcess[];
 /** When a sweep tells somebody: at its end, and when it needs a person. */
 export const NOTIFY_EVENTS = ['end', 'trouble'] as const;
 
+/** Where the load of a server behind ssh comes from. */
+export const LOAD_FROM = ['auto', 'server', 'here'] as const;
+
 export const SCORE_KINDS = ['relative', 'time', 'tokens'] as const;
 
 const duration = z
@@ -125,6 +128,12 @@ const measure = z.strictObject({
     })
     .optional()
     .describe('windows of requests before each measurement, until two are equally fast'),
+  load_from: z
+    .enum(LOAD_FROM)
+    .optional()
+    .describe(
+      'where the load of a unit behind ssh comes from: here (through ssh), server (the load generator is copied there), or auto: server where a Node runs there; here',
+    ),
   request_timeout: duration.optional().describe('one request; 10m'),
   point_timeout: duration.optional().describe('one measurement; 30m'),
   stall: duration.optional().describe('ends a measurement when no token came for this long; 60s'),

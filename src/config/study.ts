@@ -8,6 +8,9 @@ import type { Constraint } from '../search-space/constraints.ts';
 import type { Parameters } from '../search-space/space.ts';
 import type { Position, StudyWarning } from './problems.ts';
 
+/** `server`: from the server itself; `here`: from this machine, through ssh; `auto`: the first that works. */
+export type LoadFrom = 'auto' | 'server' | 'here';
+
 export type ScoreKind = 'relative' | 'time' | 'tokens';
 
 /** Where the server lives and how it is started. Exactly one of `unit` and `command`. */
@@ -79,6 +82,8 @@ export interface MeasureConfig {
   readonly launches: number;
   /** Requests of a window, and how long it may take to settle. */
   readonly warmUp: { readonly requests?: number; readonly limitSeconds?: number };
+  /** Where the load of a server behind ssh comes from; default `here`. */
+  readonly loadFrom?: LoadFrom;
   readonly requestTimeoutSeconds: number;
   readonly pointTimeoutSeconds: number;
   readonly stallSeconds: number;

@@ -50,6 +50,7 @@ export function readMeasure(
     finalists: count('finalists', 3, 0),
     launches: count('launches', 13),
     warmUp: readWarmUp(section.warm_up ?? {}, problems),
+    ...(section.load_from === undefined ? {} : { loadFrom: section.load_from }),
     requestTimeoutSeconds: seconds('request_timeout'),
     pointTimeoutSeconds: seconds('point_timeout'),
     stallSeconds: seconds('stall'),

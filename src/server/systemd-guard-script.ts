@@ -1,10 +1,6 @@
 import type { SystemdAccess } from './systemd-access.ts';
 import type { SystemdJournal } from './systemd-journal.ts';
-
-/** Name, without `.service`, of the transient unit in which a sweep runs the load generator on the target. */
-export function loadUnit({ unit }: Pick<SystemdAccess, 'unit'>): string {
-  return `nightsweep-load-${unit.replace(/\.service$/, '').replaceAll(/[^A-Za-z0-9:_.-]/g, '-')}`;
-}
+import { loadFolder, loadUnit } from './systemd-load-unit.ts';
 
 /**
  * Text of the script that the timer on the target runs: nothing while the lease lasts, else it
@@ -36,6 +32,7 @@ end=$(cat ${quoted(paths.lease)} 2>/dev/null)
 
 rm -f ${quoted(paths.lock)}
 ${control} stop ${quoted(`${loadUnit(access)}.service`)} 2>/dev/null
+rm -rf -- ${quoted(loadFolder(access))}
 # Production is restarted only if a trial may be running; a failed attempt must not forget that.
 [ -e ${quoted(paths.dropIn)} ] && : >${began}
 rm -f ${quoted(paths.dropIn)} ${quoted(paths.environment)}

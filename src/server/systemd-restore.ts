@@ -1,7 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { UserError } from '../errors.ts';
 import { mustSystemctl, removeFiles, type SystemdAccess, systemctl } from './systemd-access.ts';
-import { loadUnit } from './systemd-guard-script.ts';
 import {
   commandSha256,
   editedSince,
@@ -10,6 +9,7 @@ import {
   type SystemdJournal,
 } from './systemd-journal.ts';
 import { disarmGuard } from './systemd-lease.ts';
+import { loadFolder, loadUnit } from './systemd-load-unit.ts';
 import { lockOwner } from './systemd-lock.ts';
 import { showUnit, type UnitState } from './systemd-unit-state.ts';
 
@@ -38,6 +38,7 @@ export interface RestoreReport {
 const RUNNING_SECONDS = 180;
 const EXEC_SECONDS = 5;
 const POLL_MS = 300;
+const COMMAND_LIMIT_MS = 30_000;
 
 /**
  * Brings production back and proves it: our drop-in gone, unit files by hash, enabled and active
@@ -93,9 +94,16 @@ function reasonOf({ message, cause }: Error): string {
 async function stopLoadGenerator(access: SystemdAccess, steps: string[]): Promise<void> {
   const unit = `${loadUnit(access)}.service`;
   const running = await systemctl(access, 'is-active', '--quiet', unit);
-  if (running.exitCode !== 0) return;
-  await systemctl(access, 'stop', unit);
-  steps.push('stopped the load generator');
+  if (running.exitCode === 0) {
+    await systemctl(access, 'stop', unit);
+    steps.push('stopped the load generator');
+  }
+  // Of another user's, who swept before, the timer's script takes care.
+  await access.host.run({
+    argv: ['rm', '-rf', '--', loadFolder(access)],
+    timeoutMs: COMMAND_LIMIT_MS,
+    repeatable: true,
+  });
 }
 
 /**

@@ -81,6 +81,19 @@ export async function rightsCheck(
   };
 }
 
+/** Those of `commands` that sudo does not run without a password. None of them is run. */
+export async function refusedCommands(
+  access: SystemdAccess,
+  commands: readonly (readonly string[])[],
+): Promise<readonly string[]> {
+  const rules = await sudoRules(access);
+  const refused: string[] = [];
+  for (const argv of commands) {
+    if (!(await isAllowed(access, argv, false, rules))) refused.push(argv.join(' '));
+  }
+  return refused;
+}
+
 async function sudoRules({ host }: SystemdAccess): Promise<SudoRule[]> {
   const result = await host.run({
     argv: ['sudo', '-n', '-ll'],

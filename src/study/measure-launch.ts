@@ -1,6 +1,7 @@
 import _ from 'lodash';
 import type { Clock } from '../clock.ts';
 import { isNetworkFailure } from '../load/network-failure.ts';
+import { LoadHostError } from '../remote-load/load-host-error.ts';
 import type { RunningServer } from '../server/target.ts';
 import type { EffectiveConfiguration } from '../sglang/effective-configuration.ts';
 import type { FailureCause } from '../sglang/failure-causes.ts';
@@ -219,8 +220,10 @@ async function measurePoint(
       },
     });
   } catch (error) {
-    if (signal.aborted || isNetworkFailure(error)) return undefined;
-    throw error;
+    if (signal.aborted) return undefined;
+    // The machine's fault, not the server's: every other trial would meet it too.
+    if (error instanceof LoadHostError || !isNetworkFailure(error)) throw error;
+    return undefined;
   }
 }
 

@@ -12,6 +12,9 @@ import { OutputChecker, withCheck } from './output-check.ts';
 import { pointWorkload } from './point-workload.ts';
 import type { Measurer, PointRequest, PointResult, ServerProbe } from './services.ts';
 
+/** Takes one point, by this process or on another machine. */
+export type TakePoint = typeof measurePoint;
+
 /** A first completion may compile kernels for minutes; a hung server must not wait for more. */
 const COMPLETION_TIMEOUT_MS = 120_000;
 
@@ -78,12 +81,15 @@ export function createMeasurer(
     workload = study.workload,
     salt,
     baselineOutputs,
+    takePoint = measurePoint,
   }: {
     workload?: WorkloadConfig;
     /** That of the sweep: the server has seen no prompt of another one. */
     salt: string;
     /** What the baseline answered in an earlier, interrupted run of the sweep. */
     baselineOutputs?: GuardOutputs | undefined;
+    /** How one point is taken; default: by this process. */
+    takePoint?: TakePoint;
   },
 ): Measurer {
   const checker = new OutputChecker(
@@ -94,7 +100,7 @@ export function createMeasurer(
     measure: async (request: PointRequest): Promise<PointResult> => {
       const { facts, concurrency, round, repeat, isBaseline = false, signal } = request;
       const check = await checker.check(facts, isBaseline, signal);
-      const { metrics, run, conditions } = await measurePoint(
+      const { metrics, run, conditions } = await takePoint(
         {
           ...access,
           model: facts.model,

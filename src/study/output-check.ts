@@ -45,6 +45,8 @@ export class OutputChecker {
     if (known !== undefined) return known;
     const check = this.#ask(facts, isBaseline, signal);
     this.#checks.set(facts, check);
+    // A broken link says nothing about the answers: the next measurement asks again.
+    check.catch(() => this.#checks.delete(facts));
     return check;
   }
 
