@@ -121,7 +121,8 @@ async function install(
     const outcome = await attempt(plan, held, server, request, context, signal);
     if (outcome.state === 'bad') throw new TakenBackError(outcome.reason, study.name);
     // From here on an interrupt would only leave open what is proven already.
-    await held.keep(plan.dropIn);
+    const warning = await held.keep(plan.dropIn);
+    if (warning !== undefined) context.stderr(`warning: ${warning}`);
     return outcome;
   } catch (error) {
     context.stderr('taking it back ...');

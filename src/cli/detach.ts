@@ -39,6 +39,10 @@ export async function detachSweep(
   // Here somebody can still be asked for a passphrase.
   await (await reachTarget(study.target, context))[Symbol.asyncDispose]();
   const passphrase = await askedPassphrase();
+  // A terminal that is closed already is what the sweep is detached from.
+  const isHungUp = () =>
+    signal.reason instanceof Interrupted && signal.reason.signalName === 'SIGHUP';
+  if (!isHungUp()) signal.throwIfAborted();
   const log = join(folder, 'sweep.log');
   const output = openLog(folder, log);
   const from = statSync(log).size;
@@ -54,15 +58,12 @@ export async function detachSweep(
   });
   closeSync(output);
   const ended = once(child, 'exit');
-  // A terminal that is closed already is what the sweep is detached from.
-  const isHangUp = () =>
-    signal.reason instanceof Interrupted && signal.reason.signalName === 'SIGHUP';
   signal.addEventListener('abort', () => {
-    if (!isHangUp()) child.kill('SIGINT');
+    if (!isHungUp()) child.kill('SIGINT');
   });
   let shown = '';
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
-  const isOver = () => hasEnded() || isHangUp() || BEGUN.test(shown);
+  const isOver = () => hasEnded() || isHungUp() || BEGUN.test(shown);
   await followLog(
     new GrowingFile(log, from),
     (text) => {
@@ -71,7 +72,7 @@ export async function detachSweep(
     },
     isOver,
   );
-  if (signal.aborted && !isHangUp()) {
+  if (signal.aborted && !isHungUp()) {
     await ended;
     throw signal.reason;
   }

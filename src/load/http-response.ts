@@ -1,4 +1,6 @@
-const [LF, CR, SEMICOLON] = [10, 13, 59];
+const [LF, CR] = [10, 13];
+/** What may stand behind the size of a chunk: a blank, an extension, the line's end. */
+const SIZE_ENDS: ReadonlySet<number> = new Set([9, CR, 32, 59]);
 /** A head larger than this is no answer of an inference server. */
 const MAX_HEAD_BYTES = 64 * 1024;
 
@@ -60,7 +62,8 @@ export class ResponseReader {
 
   /** Whether the server will take another request on this connection. */
   get keepsAlive(): boolean {
-    return this.#headers.get('connection')?.toLowerCase() !== 'close' && !this.#isOld;
+    const isAsked = this.#headers.get('connection')?.toLowerCase() !== 'close';
+    return isAsked && !this.#isOld && !this.#endsAtClose;
   }
 
   /** Seconds after which the server closes an idle connection; undefined where it does not say. */
@@ -70,6 +73,10 @@ export class ResponseReader {
   }
 
   #isOld = false;
+  /** Its body had no other end than the connection's. */
+  #endsAtClose = false;
+  /** Digits of the chunk size read so far. */
+  #digits = 0;
 
   /** Takes the next piece; returns how far it read: less than `to` only after the end. */
   push(bytes: Buffer, from: number, to: number): number {
@@ -108,6 +115,7 @@ export class ResponseReader {
   #startSize(): void {
     this.#state = 'size';
     this.#left = 0;
+    this.#digits = 0;
     this.#inExtension = false;
   }
 
@@ -115,11 +123,15 @@ export class ResponseReader {
     for (let at = from; at < to; at += 1) {
       const byte = bytes[at] ?? 0;
       if (byte === LF) {
+        // Taken for 0, a broken stream would look like one that ended well.
+        if (this.#digits === 0) throw new ProtocolError('a chunk has no size');
         this.#state = this.#left === 0 ? 'trailers' : 'chunk';
         return at + 1;
       }
-      if (byte === SEMICOLON || byte === CR) this.#inExtension = true;
-      if (!this.#inExtension) this.#left = this.#left * 16 + hexDigit(byte);
+      if (SIZE_ENDS.has(byte)) this.#inExtension = true;
+      if (this.#inExtension) continue;
+      this.#left = this.#left * 16 + hexDigit(byte);
+      this.#digits += 1;
     }
     return to;
   }
@@ -178,7 +190,10 @@ export class ResponseReader {
     const isChunked = /\bchunked$/i.test(this.#headers.get('transfer-encoding') ?? '');
     if (isChunked) this.#startSize();
     else if (length !== undefined) this.#startFixed(length);
-    else this.#state = 'until-close';
+    else {
+      this.#state = 'until-close';
+      this.#endsAtClose = true;
+    }
     this.#events.onHead({ status, contentType: this.#headers.get('content-type') ?? '' });
     const isEmpty =
       status === 204 || status === 304 || (this.#state === 'fixed' && this.#left === 0);

@@ -19,7 +19,8 @@ export interface AgainstBaseline {
 
 /**
  * Compares one launch with the baseline of a study: worse is what lies below it by more than the
- * noise of one launch, which is the study's own, or 3 % where the study repeated nothing.
+ * noise of one launch, which is the study's own, or what noise.ts takes it for where the study
+ * repeated nothing (4.7 %).
  *
  * @param samples the launch's measurement at each weighted concurrency.
  * @returns undefined when the study has no baseline, or the launch not all of the profile.

@@ -5,6 +5,7 @@ import { extname, join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { UserError } from '../errors.ts';
 import type { SshHost } from '../host/ssh-host.ts';
+import { NoAnswerError } from '../load/network-failure.ts';
 import type { MeasuredPoint, PointDeps, PointOptions } from '../load/point-options.ts';
 import { promptSources } from '../load/prompts/create-prompt-source.ts';
 import type { SystemdAccess } from '../server/systemd-access.ts';
@@ -152,7 +153,7 @@ async function measureThere(
   if (text === undefined) throw withoutResult(ssh, end, lastLines);
   const result = JSON.parse(text) as GeneratorResult;
   if (result.state === 'failed') {
-    if (result.isNetworkFailure) throw new UserError(result.message);
+    if (result.isNetworkFailure) throw new NoAnswerError(result.message);
     throw new Error(`the load generator on ${ssh.name}: ${result.message}`);
   }
   const { conditions } = result.point;

@@ -101,6 +101,12 @@ export async function runTransient(
           return seen.end;
         }
       }
+      if (clock.nowMs() >= deadlineMs) {
+        throw new LoadHostError(
+          `systemd on ${access.host.name} does not tell how the load ends: it should have within ${String(command.limitSeconds)} s`,
+          { hint: `Look at "systemctl status ${loadUnit(access)}" there.` },
+        );
+      }
       await clock.sleep(pollMs, signal);
     }
   } catch (error) {

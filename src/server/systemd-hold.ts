@@ -57,7 +57,7 @@ export interface HeldUnit {
    * Makes the drop-in that is in force now permanent, and releases the unit instead of giving it
    * back. The process runs on. Throws UserError when that fails: then `giveBack`.
    */
-  keep(dropIn: PermanentDropIn): Promise<void>;
+  keep(dropIn: PermanentDropIn): Promise<string | undefined>;
 }
 
 /**
@@ -136,6 +136,8 @@ export async function holdUnit(access: SystemdAccess, options: HoldOptions): Pro
       const left = await restoreProduction(access, { journal, clock, keep: 'lock' });
       requireRestored(access, left);
       requireUnedited(access, left.edits);
+      // The phase that was cut off may have ended: a timer without a lease would fire at once.
+      lease.enterPhase(options.leaseSeconds);
       await armGuard(access, journal, lease);
       await writeJournal(access, journal);
       return true;
@@ -143,8 +145,14 @@ export async function holdUnit(access: SystemdAccess, options: HoldOptions): Pro
     keep: async (dropIn) => {
       await requireLock(access, owner);
       await makePermanent(access, dropIn);
-      await lease.release();
-      await forgetHold(access);
+      try {
+        await lease.release();
+        await forgetHold(access);
+        return undefined;
+      } catch (error) {
+        // It is in force: whoever took this for a failure would say that production is back.
+        return `the lock could not be given back (${error instanceof Error ? error.message : String(error)}); "nightsweep restore" does`;
+      }
     },
   };
 }

@@ -103,22 +103,25 @@ export class SystemdServer implements RunningServer {
 
   async #stop(): Promise<StopProof> {
     this.#stopRequested = true;
-    let proof: StopProof;
     try {
-      proof = (await this.#isOurs())
+      const proof = await this.#end();
+      await this.#look();
+      if (this.#fault !== undefined) throw this.#fault;
+      return proof;
+    } finally {
+      await this.#log.close();
+    }
+  }
+
+  async #end(): Promise<StopProof> {
+    try {
+      return (await this.#isOurs())
         ? await stopUnit(this.#access, this.#launch, this.#clock, this.#limits)
         : await this.#proveGone();
     } finally {
       this.#stopWatching.abort();
       await this.#watching;
     }
-    try {
-      await this.#look();
-    } finally {
-      await this.#log.close();
-    }
-    if (this.#fault !== undefined) throw this.#fault;
-    return proof;
   }
 
   /** What serves by now is production: only our own processes must be gone. */

@@ -138,15 +138,16 @@ class Sweep {
     const data = store.trialData(stored.id);
     const launched = launchedTrials(data, study);
     const round = FIRST_SEARCH_ROUND;
-    const judgedInJump = droppedInJump(data, launched, others);
+    const searched = [...others, ...this.#launcher.released()];
+    const judgedInJump = droppedInJump(data, launched, searched);
     for (const { id } of judgedInJump) store.setTrialState(id, 'planned', null, null);
     const now = this.#trialsNow();
     const open = (trial: StoredTrial, at: number) =>
       !this.#tried.has(tryOf(trial, at)) && !this.#launcher.isOver(trial, at, now.get(trial.id));
-    const again = [...invalidatedTrials(launched, others), ...judgedInJump].filter((trial) =>
+    const again = [...invalidatedTrials(launched, searched), ...judgedInJump].filter((trial) =>
       open(trial, round + 1),
     );
-    const waiting = [...others, ...this.#launcher.released()].filter(
+    const waiting = searched.filter(
       (trial) =>
         open(trial, round) && !judgedInJump.includes(trial) && !this.#launcher.isHopeless(trial),
     );
