@@ -14,6 +14,7 @@ import type { StoredStudy, StudyStore } from '../storage/study-store.ts';
 import type { CliContext } from './context.ts';
 import { DEFAULT_DATABASE, oneOf, wholeNumber } from './options.ts';
 import { openStoredStudy } from './read-study.ts';
+import { tellOfUnfinished } from './unfinished.ts';
 
 export interface RankOptions {
   readonly profile?: ReadonlyMap<number, number> | undefined;
@@ -65,6 +66,7 @@ export function rankCommand(context: CliContext) {
       const opened = await openStoredStudy(db, name);
       using store = opened.store;
       const { study } = opened;
+      tellOfUnfinished(store, study, context);
       const ranking = rankStudy(store, study, { profile, score });
       if (json === true) {
         context.stdout(`${JSON.stringify(rankingJson(study.name, ranking), null, 2)}\n`);

@@ -21,6 +21,7 @@ import { DEFAULT_DATABASE, oneOf, wholeNumber } from './options.ts';
 import { exitCodeOf, rankStudy } from './rank.ts';
 import { openStoredStudy } from './read-study.ts';
 import { revertRecommendation } from './revert.ts';
+import { tellOfUnfinished } from './unfinished.ts';
 
 interface RecommendOptions {
   readonly study?: string | undefined;
@@ -97,6 +98,7 @@ async function recommendStudy(
   const opened = await openStoredStudy(db, name, { write: apply });
   using store = opened.store;
   const { study: stored } = opened;
+  tellOfUnfinished(store, stored, context);
   const ranking = rankStudy(store, stored, { profile, score });
   const decision = decide(ranking);
   const chosen = trial === undefined ? recommendedTrial(ranking) : trialOf(ranking, trial);

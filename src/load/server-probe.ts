@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import { UserError } from '../errors.ts';
 import { httpCall } from './http-call.ts';
 import type { Api, Prompt } from './load-run.ts';
 import { NoAnswerError, noAnswer } from './network-failure.ts';
@@ -220,6 +221,8 @@ async function getJson(
     };
   } catch (cause) {
     signal?.throwIfAborted();
+    // Said well already, e.g. of a base URL that is none.
+    if (cause instanceof UserError) throw cause;
     throw new NoAnswerError(`no answer from ${access.baseUrl}${path}`, {
       hint: 'is the server running there?',
       cause,

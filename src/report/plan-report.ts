@@ -141,7 +141,9 @@ function powerText(estimate: Estimate): string {
   const { confirmingRounds, resolvableGainFraction, noiseFraction } = estimate;
   const noise = `launches differing by ${(noiseFraction * 100).toFixed(1)} %`;
   if (resolvableGainFraction === null) {
-    return 'confirmation: fewer than two launches each, so that no gain can be told from noise';
+    return confirmingRounds === 0
+      ? 'confirmation: none, so that a gain is told from what launches commonly differ by only'
+      : 'confirmation: one launch of each finalist and the baseline, which tells a large gain from noise only';
   }
   return `confirmation: up to ${String(confirmingRounds)} launches of each finalist and the baseline; with ${noise} a true gain of ${(resolvableGainFraction * 100).toFixed(1)} % is found in 9 of 10 sweeps`;
 }
